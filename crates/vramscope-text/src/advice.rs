@@ -140,7 +140,11 @@ fn of_torch(failure: &Failure, program: &str) -> Vec<(String, &'static str)> {
         format!("vramscope record -- {program}"),
         "what was live and from where, what was free in which pieces, when it fails again",
     )];
-    let total = failure.total.as_ref().filter(|_| failure.api == Api::Cuda);
+    let total = failure
+        .total
+        .as_ref()
+        .filter(|_| failure.api == Api::Cuda)
+        .filter(|total| total.bytes > 0);
     if let Some(total) = total {
         let size = Bytes(total.bytes).to_digits(4).replace(' ', "");
         steps.push((

@@ -175,7 +175,10 @@ fn of_failure(failure: &Failure) -> Vec<Cause> {
         Form::TorchMps => torch::mps_causes(failure),
         Form::Driver => vec![Cause::unknown(
             "The driver had no memory left, and does not say how much was asked for or who had it",
-            "",
+            match failure.words.contains("CUBLAS") {
+                true => "cuBLAS also says so after an earlier kernel failed, such as by an index out of range: CUDA_LAUNCH_BLOCKING=1 shows it.",
+                false => "",
+            },
         )],
         Form::Addresses => vec![of_addresses()],
         Form::Ggml => of_ggml(failure),
@@ -184,7 +187,11 @@ fn of_failure(failure: &Failure) -> Vec<Cause> {
             seen: "vLLM may take the share of the device that --gpu-memory-utilization names. Weights and activations used it up \
                    before the KV cache got any: the share is too small, or the model too large for it."
                 .to_owned(),
-            to_try: Vec::new(),
+            to_try: vec![
+                "Raise --gpu-memory-utilization, if nothing else needs the device; lower --max-num-batched-tokens and --max-num-seqs, which \
+                 activations grow with; or use more GPUs (--tensor-parallel-size) or a quantized model."
+                    .to_owned(),
+            ],
             ..Cause::new(
                 Class::Limit,
                 Sure::Possible,
@@ -312,7 +319,14 @@ fn of_ggml(failure: &Failure) -> Vec<Cause> {
         }
         None => vec![Cause::unknown(
             "The device did not have what a buffer needs, and the text does not tell what it had",
-            "What the model, its KV cache and its compute buffers take is in the lines before.",
+            match room {
+                Some(_) => {
+                    "What was free is told from before the model was loaded; its lines then tell what weights, KV cache and compute buffers took."
+                }
+                None => {
+                    "llama.cpp's lines from its start on tell what weights, KV cache and compute buffers take."
+                }
+            },
         )],
     }
 }
@@ -399,7 +413,9 @@ fn of_host(failure: &HostFailure) -> Cause {
         HostKind::Kernel => (
             Sure::Certain,
             "the kernel killed a process for it",
-            &["Load less at once, use fewer workers, or raise the limit of the container or job."],
+            &[
+                "Load less at once, use fewer workers, or give it more memory: a higher limit of the container or job, or a larger machine.",
+            ],
         ),
         HostKind::Allocation => (
             Sure::Certain,
@@ -423,7 +439,7 @@ fn of_host(failure: &HostFailure) -> Cause {
             ],
         ),
         HostKind::SharedMemory => (
-            Sure::Certain,
+            Sure::Likely,
             "shared memory (/dev/shm) was too small for the data loader",
             &[
                 "Give the container more (docker run --shm-size 8g, or --ipc=host), or use fewer workers.",

@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Command,
 }
 
-const NEEDLES: [(&str, Kind); 57] = [
+const NEEDLES: [(&str, Kind); 59] = [
     ("out of memory", Kind::Failure),
     // Of errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
@@ -41,6 +41,8 @@ const NEEDLES: [(&str, Kind); 57] = [
     ("STATUS_ALLOC_FAILED", Kind::Failure),
     ("cudaErrorMemoryAllocation", Kind::Failure),
     ("hipErrorOutOfMemory", Kind::Failure),
+    ("Out of memory allocating", Kind::Failure),
+    ("ErrorOutOfDeviceMemory", Kind::Failure),
     ("[ExpandableSegmentVA]", Kind::Failure),
     ("RESOURCE_EXHAUSTED", Kind::Xla),
     ("Out of memory while trying", Kind::Xla),

@@ -219,7 +219,7 @@ impl Reader {
         window: &[u8],
         base: usize,
         compact: &Compact,
-        found: Found,
+        mut found: Found,
     ) -> bool {
         let start = base + compact.start(found.start);
         let end = base + compact.end(found.end);
@@ -227,6 +227,7 @@ impl Reader {
             return false;
         }
         self.has_failure = true;
+        found.failure.forget_unknown();
         self.keep(window, start, end, Report::Failure(Box::new(found.failure)));
         true
     }

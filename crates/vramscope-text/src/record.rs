@@ -158,6 +158,29 @@ impl Failure {
     }
 }
 
+/// PyTorch prints a size that it does not know as nearly 2^64 bytes (`17179869184.00 GiB`): from here on a size is none.
+const NO_SIZE: u64 = 1 << 60;
+
+impl Failure {
+    /// Takes sizes out that the program did not know. A request may be as large as it likes.
+    pub(crate) fn forget_unknown(&mut self) {
+        for figure in [
+            &mut self.total,
+            &mut self.free,
+            &mut self.allowed,
+            &mut self.in_use,
+            &mut self.allocated,
+            &mut self.in_pools,
+            &mut self.unallocated,
+            &mut self.elsewhere,
+        ] {
+            figure.take_if(|figure| figure.bytes >= NO_SIZE);
+        }
+        self.processes
+            .retain(|process| process.held.bytes < NO_SIZE);
+    }
+}
+
 /// A process on a device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Process {

@@ -71,7 +71,7 @@ fn parts_of(command: &str, files: &[PathBuf], first: usize) -> (Vec<Part>, Vec<F
             // Whoever asks about a failure and names a file without any has named another one than meant.
             Ok(reading) if command == OOM && reading.records.is_empty() => {
                 failures.push(Failure::Input(format!(
-                    "{}: this is text, and tells of no memory that ran out",
+                    "{}: this is text, without an error of memory that vramscope knows",
                     display_name(file)
                 )));
             }

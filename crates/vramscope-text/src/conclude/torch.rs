@@ -47,6 +47,12 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
     let Some(wanted) = failure.requested.as_ref().map(Rest::of) else {
         return Vec::new();
     };
+    if wanted.most() == 0 {
+        return Vec::new();
+    }
+    if let Some(cause) = contradicting(failure) {
+        return vec![cause];
+    }
     let others = others(failure);
     let mut causes = Vec::new();
     causes.extend(moved_out(failure));
@@ -77,13 +83,36 @@ fn segment(wanted: Rest) -> i128 {
     segment_bytes(most, LARGE_SEGMENT_BYTES).into()
 }
 
+/// What is free and what is held are together much more than the device has. They are asked for one after the other, so they
+/// never agree quite.
+fn contradicting(failure: &Failure) -> Option<Cause> {
+    let total = Rest::of(failure.total.as_ref()?);
+    let free = Rest::of(failure.free.as_ref()?);
+    let held = failure
+        .in_use
+        .as_ref()
+        .map(Rest::of)
+        .or_else(|| reserved(failure))?;
+    let is_too_much = (free.least() + held.least()) * 8 > total.most() * 9;
+    // With nothing free, the driver may have moved memory out.
+    (is_too_much && free.least() * 8 > total.most()).then(|| {
+        let seen = format!(
+            "{} held and {} free are more than the {} of the device.",
+            bytes(held),
+            bytes(free),
+            bytes(total)
+        );
+        Cause::unknown("The figures contradict each other", &seen)
+    })
+}
+
 /// More is held than the device has: the driver has moved memory to the computer.
 fn moved_out(failure: &Failure) -> Option<Cause> {
     let total = Rest::of(failure.total.as_ref()?);
     let reserved = reserved(failure)?;
     (reserved.least() > total.most()).then(|| Cause {
         seen: format!(
-            "PyTorch held {}, more than the {} of the device: the driver had put the rest into the computer's own memory (on Windows: \
+            "PyTorch held {}, more than the {} of the device: the driver had probably put the rest into the computer's own memory (on Windows: \
              CUDA's sysmem fallback), which is slow, and then that ended too.",
             bytes(reserved),
             bytes(total)
@@ -92,7 +121,7 @@ fn moved_out(failure: &Failure) -> Option<Cause> {
             Class::TooMuchLive,
             Sure::Certain,
             Verdict::Short,
-            sentences::live(live(failure).map_or(Bytes(0), bytes), Some(bytes(total)), WHEN),
+            sentences::live(live(failure).map_or(Bytes(0), bytes), None, WHEN),
         )
     })
 }
@@ -310,7 +339,9 @@ fn pieces(failure: &Failure, wanted: Rest) -> Option<Cause> {
             Verdict::PiecesAndDeviceSuffice,
             title,
         );
-        cause.seen += " It may also lie in other pools or streams: a snapshot tells.";
+        cause.seen = "Together they would have been enough. Perhaps they lie in pieces that PyTorch could not give back, as their segments are \
+                      partly in use; perhaps in other pools or streams: a snapshot tells."
+            .to_owned();
         cause.to_try.insert(0, sentences::expandable());
         cause
     })
@@ -402,23 +433,24 @@ pub(super) fn async_causes(failure: &Failure) -> Vec<Cause> {
         )];
     }
     let rest = total.less(free).less(live);
+    let of_rest = format!(
+        "{} were allocated and {} free. The other {} are kept by the driver's pool, or are of other processes.",
+        bytes(live),
+        bytes(free),
+        bytes(rest)
+    );
     if rest.most() < OUTSIDE_USUAL && live.least() * 2 >= total.most() {
-        let title = sentences::live(bytes(live), Some(bytes(live.and(free))), WHEN);
-        return vec![Cause::new(
-            Class::TooMuchLive,
-            Sure::Likely,
-            Verdict::Short,
-            title,
-        )];
+        let title = sentences::live(bytes(live), None, WHEN);
+        let mut cause = Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title);
+        if rest.most() >= wanted.least() {
+            cause.sure = Sure::Possible;
+            cause.seen = of_rest;
+        }
+        return vec![cause];
     }
     vec![Cause::unknown(
         "The text does not tell whose most of the device is",
-        &format!(
-            "{} were allocated and {} free. The other {} are kept by the driver's pool, or are of other processes.",
-            bytes(live),
-            bytes(free),
-            bytes(rest)
-        ),
+        &of_rest,
     )]
 }
 
@@ -446,12 +478,18 @@ pub(super) fn mps_causes(failure: &Failure) -> Vec<Cause> {
     } else if elsewhere.least() > live.most().max(wanted.most()) {
         let title = sentences::others("held", bytes(elsewhere));
         Cause {
+            to_try: Vec::new(),
             seen: "They were allocated by this process, but not by PyTorch: by Metal itself, or by other libraries.".to_owned(),
             ..Cause::new(Class::OtherProcesses, Sure::Likely, Verdict::Others, title)
         }
     } else {
         let title = sentences::live(bytes(live), Some(bytes(allowed)), WHEN);
-        Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title)
+        let mut cause = Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title);
+        cause.seen = format!(
+            "This process had allocated another {}, but not by PyTorch.",
+            bytes(elsewhere)
+        );
+        cause
     };
     cause.to_try.push(lift.to_owned());
     vec![cause]

@@ -7,7 +7,7 @@ use crate::cursor::Cursor;
 use crate::record::{Api, Failure, Form};
 
 /// Errors of drivers and their libraries, without white space, and whose.
-const ERRORS: [(&str, Api, &str); 13] = [
+const ERRORS: [(&str, Api, &str); 18] = [
     (
         "CUDAerror:outofmemory",
         Api::Cuda,
@@ -37,6 +37,32 @@ const ERRORS: [(&str, Api, &str); 13] = [
         "cudaErrorMemoryAllocation",
         Api::Cuda,
         "cudaErrorMemoryAllocation",
+    ),
+    (
+        "cudaMallocfailed:outofmemory",
+        Api::Cuda,
+        "cudaMalloc failed: out of memory",
+    ),
+    (
+        "CUDAoutofmemoryoccurred",
+        Api::Cuda,
+        "CUDA out of memory occurred",
+    ),
+    (
+        "Cudafailure2'outofmemory'",
+        Api::Cuda,
+        "NCCL: Cuda failure 2 'out of memory'",
+    ),
+    // JAX at run time, and CuPy.
+    (
+        "Outofmemoryallocating",
+        Api::Other,
+        "Out of memory allocating",
+    ),
+    (
+        "ErrorOutOfDeviceMemory",
+        Api::Other,
+        "Vulkan: ErrorOutOfDeviceMemory",
     ),
     (
         "CUBLAS_STATUS_ALLOC_FAILED",
@@ -87,6 +113,9 @@ pub(crate) fn find(line: &[u8]) -> Option<Found> {
     // TensorFlow: `failed to allocate 2.53G (2715310336 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY`
     if let Some(mut cursor) = Cursor::behind(line, "failedtoallocate") {
         cursor.seek("(", 16);
+        failure.requested = cursor.figure();
+    }
+    if let Some(mut cursor) = Cursor::behind(line, "Outofmemoryallocating") {
         failure.requested = cursor.figure();
     }
     Some(Found {

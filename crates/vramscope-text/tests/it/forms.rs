@@ -1,6 +1,6 @@
 //! What is read of each form, to the byte, and where.
 
-use vramscope_text::{Report, read};
+use vramscope_text::{Class, Report, conclude, read};
 
 #[test]
 fn an_error_in_a_log_has_its_place_and_figures() {
@@ -171,4 +171,73 @@ fn what_powershell_writes_is_read() {
     let text = "x\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 MiB. GPU 1 has a total capacity of 23.65 GiB of which 5.00 MiB is free.\n";
     let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(read(&wide), read(text.as_bytes()));
+}
+
+/// What torch prints where a driver does not tell what a process holds.
+#[test]
+fn sizes_that_a_program_did_not_know_are_not_told() {
+    let text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 23.98 GiB of which \
+                10.00 MiB is free. Including non-PyTorch memory, this process has 17179869184.00 GiB memory in use. Of the allocated memory \
+                20.30 GiB is allocated by PyTorch, and 3.00 GiB is reserved by PyTorch but unallocated.\n";
+    let reading = read(text.as_bytes());
+    let Report::Failure(failure) = &reading.records[0].report else {
+        panic!("{reading:?}");
+    };
+    assert_eq!((&failure.in_use, failure.total.is_some()), (&None, true));
+    let shares = conclude(&reading.records[0]).unwrap().shares;
+    assert!(
+        shares.iter().all(|share| share.bytes < 24 << 30),
+        "{shares:?}"
+    );
+}
+
+#[test]
+fn figures_that_contradict_each_other_lead_nowhere() {
+    let text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 10.00 GiB of which \
+                8.00 GiB is free. Including non-PyTorch memory, this process has 9.50 GiB memory in use. Of the allocated memory \
+                12.00 GiB is allocated by PyTorch, and 3.00 GiB is reserved by PyTorch but unallocated.\n";
+    let reading = read(text.as_bytes());
+    let conclusion = conclude(&reading.records[0]).unwrap();
+    assert_eq!(conclusion.main().class, Class::Unknown, "{conclusion:?}");
+}
+
+#[test]
+fn errors_without_an_allocators_figures_are_failures() {
+    for (text, requested) in [
+        (
+            "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 21474836480 bytes.\n",
+            Some(20 << 30),
+        ),
+        (
+            "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,000,000,000 bytes (allocated so far: 0 bytes).\n",
+            Some(8_000_000_000),
+        ),
+        (
+            "error=\"llama runner process has terminated: cudaMalloc failed: out of memory\"\n",
+            None,
+        ),
+        (
+            "RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.\n",
+            None,
+        ),
+        (
+            "ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 2 'out of memory'\n",
+            None,
+        ),
+        ("vk::Device::allocateMemory: ErrorOutOfDeviceMemory\n", None),
+    ] {
+        let reading = read(text.as_bytes());
+        assert_eq!(reading.records.len(), 1, "{text}{reading:?}");
+        let Report::Failure(failure) = &reading.records[0].report else {
+            panic!("{reading:?}");
+        };
+        let bytes = failure.requested.as_ref().map(|figure| figure.bytes);
+        assert_eq!(bytes, requested, "{text}");
+        let conclusion = conclude(&reading.records[0]).unwrap();
+        assert_eq!(
+            conclusion.main().class,
+            Class::Unknown,
+            "{text}{conclusion:?}"
+        );
+    }
 }

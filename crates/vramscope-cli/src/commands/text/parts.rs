@@ -75,7 +75,7 @@ fn notes(part: &mut Part, reading: &Reading, whole: &Whole) {
     }
     if reading.records.is_empty() && reading.usage.is_empty() {
         part.notes.push(
-            "Nothing in this text tells of memory: no out-of-memory error of PyTorch, XLA, llama.cpp or a driver, no table of nvidia-smi."
+            "Nothing here is in a form that vramscope knows: no out-of-memory error of PyTorch, XLA, llama.cpp or a driver, no table of nvidia-smi."
                 .to_owned(),
         );
     }
