@@ -2,7 +2,6 @@
 
 mod replay;
 
-use vramscope_core::analysis::report::dry_run::for_program;
 use vramscope_core::analysis::report::findings::helpful;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::sorting::SortFew;
@@ -99,7 +98,6 @@ pub(super) fn answer(
                 peak_bytes: device.history.peak_bytes(),
                 reserved_bytes: device.history.most_reserved_bytes(),
                 rows: helpful(*device, device.history.event_count, true),
-                dry_run: for_program(*device),
             })
         }
         Question::Replay {
