@@ -26,6 +26,15 @@ impl<'a> Cursor<'a> {
         &self.text[self.at..]
     }
 
+    /// Ends the text before the first of some words that is still to come.
+    pub(crate) fn end_before(&mut self, words: &[&str]) {
+        let found = words.iter();
+        let found = found.filter_map(|word| memmem::find(self.rest(), word.as_bytes()));
+        if let Some(length) = found.min() {
+            self.text = &self.text[..self.at + length];
+        }
+    }
+
     /// Goes over a word, if it comes next.
     pub(crate) fn eat(&mut self, word: &str) -> Option<()> {
         self.rest().starts_with(word.as_bytes()).then(|| {

@@ -9,7 +9,7 @@ use crate::compact::Compact;
 use crate::context::{command, teller, traceback};
 use crate::forms::{Found, driver, host, logs, tables, torch, vllm, xla};
 use crate::needles::{self, Kind, LONGEST};
-use crate::record::{Form, Reading, Record, Report, Usage};
+use crate::record::{Form, HostKind, Reading, Record, Report, Usage};
 
 /// The size of the window, in bytes.
 const WINDOW: usize = 1 << 20;
@@ -239,7 +239,13 @@ impl Reader {
         let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
         if let Some((begin, failure)) = host::find(line, &Compact::of(line).bytes, &after) {
             let (begin, end) = (start + begin, start + line.len());
-            self.keep(window, begin, end, Report::Host(failure));
+            // Where a text begins with it, the name of a device's error may have been cut off.
+            let is_cut = self.base + begin as u64 == 0
+                && failure.kind == HostKind::Allocation
+                && failure.requested.is_none();
+            if !is_cut {
+                self.keep(window, begin, end, Report::Host(failure));
+            }
         }
     }
 

@@ -47,6 +47,8 @@ pub(crate) fn find_gpu(text: &[u8]) -> Option<Found> {
         .iter()
         .find_map(|head| Some((Cursor::behind(text, head)?, head)))?;
     let start = cursor.at - head.len();
+    // Where a list is cut off, what follows may be of the next error.
+    cursor.end_before(&["RESOURCE_EXHAUSTED", heads[0]]);
     let mut failure = Failure::new(Api::Other, Form::Xla);
     failure.requested = cursor.figure();
     if cursor.seek("BufferAssignmentstats:", 200).is_some() {

@@ -241,3 +241,21 @@ fn errors_without_an_allocators_figures_are_failures() {
         );
     }
 }
+
+#[test]
+fn a_list_that_is_cut_off_takes_nothing_from_the_next_error() {
+    let cut = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 111289565184 bytes.\nBufferAssignment stats:\n    constant \
+               allocation: 48.6KiB\n";
+    let whole = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.\nBufferAssignment stats:\n    total \
+                 allocation: 12.00MiB\n    total fragmentation: 0B (0.00%)\n";
+    let reading = read(format!("{cut}{whole}").as_bytes());
+    let allocated: Vec<_> = reading
+        .records
+        .iter()
+        .map(|record| match &record.report {
+            Report::Failure(failure) => failure.allocated.as_ref().map(|figure| figure.bytes),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(allocated, [None, Some(12 << 20)]);
+}
