@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return native(None);
     }
     // Set up first, so that a missing program is reported early.
-    let chromium = browser::find()?;
+    let chromium = browser::for_tests()?;
     println!("browser: {}", chromium.display());
     let page = page::build(page::profile(!options.all))?;
     if options.all {

@@ -133,7 +133,11 @@ fn a_block_is_told_of_and_pinned() {
         )
         .unwrap();
     let name = format!("b{:x}_", largest.blocks[0].address);
-    let details = open.page.text(".details").unwrap();
-    assert!(details.contains(&name), "no {name} in {details}");
+    open.page
+        .wait_for(
+            &format!("document.querySelector('.details').textContent.includes('{name}')"),
+            PATIENCE,
+        )
+        .unwrap();
     open.check_quiet();
 }
