@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask view|test|fleet|python|recipes|npm|vscode|hosts|dist|publish|book|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands: `cargo xtask view|test|fleet|python|recipes|recordings|npm|vscode|hosts|dist|publish|book|bench|size|shots|fuzz|torment|ci`.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
@@ -28,6 +28,7 @@ mod program;
 mod publish;
 mod python;
 mod recipes;
+mod recordings;
 mod shots;
 mod size;
 mod test;
@@ -74,6 +75,8 @@ enum Command {
     Python(python::Options),
     /// Run the book's recipes with the real frameworks, which it installs into the target directory
     Recipes(recipes::Options),
+    /// Compare dry runs with what strangers recorded on real cards, by torches that it installs into the target directory
+    Recordings(recordings::Options),
     /// Build the npm package, and print where it is
     Npm(packages::Options),
     /// Build the extension of VS Code, and print where it is
@@ -127,6 +130,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Python(options) => python::run(&options),
         Command::Recipes(options) => recipes::run(&options),
+        Command::Recordings(options) => recordings::run(&options),
         Command::Fleet(options) => fleet::run(&options),
         Command::Npm(options) => packages::run_npm(&options),
         Command::Hosts(options) => hosts::run(&options),

@@ -16,6 +16,7 @@ use crate::page;
 use crate::process::{built, cargo, output, run as run_command, target_dir};
 use crate::python;
 use crate::recipes;
+use crate::recordings;
 use crate::size;
 use crate::torment;
 
@@ -44,7 +45,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) no_browser: bool,
     /// Also what takes minutes and seldom breaks: the page as hosts get it, held to its sizes, the npm package in sites,
-    /// the programs that read conversions, and the recipes with the real frameworks
+    /// the programs that read conversions, the recipes with the real frameworks, and dry runs beside recordings
     #[arg(long, conflicts_with = "no_browser")]
     pub(crate) all: bool,
 }
@@ -78,6 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     torment::in_tests(&program, if options.all { 60 } else { 20 })?;
     if options.all {
         recipes::test(&program)?;
+        recordings::test(&program)?;
     }
     let sites = match options.all {
         true => npm::sites(&page)?,
@@ -88,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     times.print();
     if !options.all {
         println!(
-            "left to `cargo xtask ci`: the page as hosts get it, its npm package, the recipes, readers of conversions that \
+            "left to `cargo xtask ci`: the page as hosts get it, its npm package, the recipes, dry runs beside recordings, readers of conversions that \
              are not installed, a minute of attacks instead of 20 s"
         );
     }
