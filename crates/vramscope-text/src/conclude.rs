@@ -109,6 +109,14 @@ impl Cause {
         }
     }
 
+    /// All that is said of it: the line and what is behind it.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        format!("{}. {}", self.title, self.seen)
+            .trim_end()
+            .to_owned()
+    }
+
     fn unknown(title: &str, seen: &str) -> Self {
         Self {
             class: Class::Unknown,

@@ -22,6 +22,14 @@ pub struct Reading {
     pub bytes: u64,
 }
 
+impl Reading {
+    /// Whether the text tells nothing of memory.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.usage.is_empty()
+    }
+}
+
 /// One report of memory.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Record {
@@ -39,6 +47,29 @@ pub struct Record {
     pub place: String,
     /// What it tells.
     pub report: Report,
+}
+
+impl Record {
+    /// Who told it: a rank, or else the device; empty if the text does not say.
+    #[must_use]
+    pub fn teller(&self) -> String {
+        match &self.report {
+            Report::Failure(failure) if self.from.is_empty() => failure
+                .device
+                .map_or_else(String::new, |device| format!("device {device}")),
+            _ => self.from.clone(),
+        }
+    }
+
+    /// The request that failed, and what the device had free.
+    #[must_use]
+    pub fn request(&self) -> (Option<&Figure>, Option<&Figure>) {
+        match &self.report {
+            Report::Failure(failure) => (failure.requested.as_ref(), failure.free.as_ref()),
+            Report::Host(failure) => (failure.requested.as_ref(), None),
+            Report::Summary(_) | Report::Devices(_) => (None, None),
+        }
+    }
 }
 
 /// What a record tells.
@@ -155,6 +186,29 @@ impl Failure {
             buffers: Vec::new(),
             words: String::new(),
         }
+    }
+}
+
+impl Failure {
+    /// Its sizes: the name of each in JSON, and the one for people.
+    #[must_use]
+    pub fn figures(&self) -> [(&'static str, &'static str, Option<&Figure>); 9] {
+        [
+            ("requested_bytes", "requested", &self.requested),
+            ("device_free_bytes", "free on the device", &self.free),
+            ("device_bytes", "device", &self.total),
+            ("allowed_bytes", "allowed", &self.allowed),
+            ("allocated_bytes", "allocated", &self.allocated),
+            (
+                "in_pools_bytes",
+                "of it unused in private pools",
+                &self.in_pools,
+            ),
+            ("unallocated_bytes", "free in PyTorch", &self.unallocated),
+            ("elsewhere_bytes", "outside PyTorch", &self.elsewhere),
+            ("in_use_bytes", "held by this process", &self.in_use),
+        ]
+        .map(|(key, label, figure)| (key, label, figure.as_ref()))
     }
 }
 
