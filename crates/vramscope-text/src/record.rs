@@ -65,7 +65,12 @@ impl Record {
     #[must_use]
     pub fn request(&self) -> (Option<&Figure>, Option<&Figure>) {
         match &self.report {
-            Report::Failure(failure) => (failure.requested.as_ref(), failure.free.as_ref()),
+            Report::Failure(failure) => {
+                // What llama.cpp tells is from before it loaded the model.
+                let is_then = failure.form != Form::Ggml;
+                let free = failure.free.as_ref().filter(|_| is_then);
+                (failure.requested.as_ref(), free)
+            }
             Report::Host(failure) => (failure.requested.as_ref(), None),
             Report::Summary(_) | Report::Devices(_) => (None, None),
         }
@@ -124,6 +129,10 @@ pub enum Form {
     Ggml,
     /// XLA: JAX and TensorFlow.
     Xla,
+    /// Another framework, which tells its request at most: TensorFlow, Paddle, ONNX Runtime.
+    Other,
+    /// SGLang before it serves: its own share is used up.
+    SglangCache,
     /// vLLM before it serves: its own share is used up.
     VllmCache,
     /// vLLM before it serves: one request of full length needs more cache than there is.
@@ -193,12 +202,20 @@ impl Failure {
     /// Its sizes: the name of each in JSON, and the one for people.
     #[must_use]
     pub fn figures(&self) -> [(&'static str, &'static str, Option<&Figure>); 9] {
+        let free = match self.form {
+            Form::Ggml => "free before the model was loaded",
+            _ => "free on the device",
+        };
+        let allocated = match self.form {
+            Form::Xla => "needed in all",
+            _ => "allocated",
+        };
         [
             ("requested_bytes", "requested", &self.requested),
-            ("device_free_bytes", "free on the device", &self.free),
+            ("device_free_bytes", free, &self.free),
             ("device_bytes", "device", &self.total),
             ("allowed_bytes", "allowed", &self.allowed),
-            ("allocated_bytes", "allocated", &self.allocated),
+            ("allocated_bytes", allocated, &self.allocated),
             (
                 "in_pools_bytes",
                 "of it unused in private pools",
@@ -284,6 +301,8 @@ pub enum HostKind {
     SharedMemory,
     /// Pinned memory could not be had.
     Pinned,
+    /// Windows could not promise more memory: its paging file was too small.
+    PagingFile,
 }
 
 /// A table of `torch.cuda.memory_summary()`. Each figure is the current one; `peak_…` the highest.

@@ -158,7 +158,7 @@ fn also(card: &Card) -> Html {
     }
     html! {
         <>
-            <h3>{ "The figures also allow" }</h3>
+            <h3>{ "Other causes" }</h3>
             <ul class="try">
                 { for card.also.iter().map(|also| html! {
                     <li><b>{ &also.why }</b>{ " (" }{ &also.how_sure }{ "). " }{ &also.explanation }</li>

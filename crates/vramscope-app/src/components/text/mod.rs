@@ -39,9 +39,10 @@ pub(super) fn TextView(props: &TextViewProps) -> Html {
         <main class="text-file" tabindex="-1">
             <div class="page">
                 <p class="muted about-text">{ about(&told) }</p>
-                { for told.cards.get(place).map(|card| failure_card(card, &colours)) }
-                if told.cards.len() > 1 { { failure_table(&told, place, &choose) } }
                 { notes(&told) }
+                // Above the card, so that choosing moves nothing.
+                if told.cards.len() > 1 { { failure_table(&told, place, &choose) } }
+                { for told.cards.get(place).map(|card| failure_card(card, &colours)) }
                 { usage_table(&told.usage) }
                 { device_table(&told.devices) }
                 { command(&told) }

@@ -101,12 +101,18 @@ fn table(title: &'static str, columns: &[&'static str], rows: Vec<Html>) -> Html
             <h2>{ title }</h2>
             <div class="wide" data-scrolls="" tabindex="0" role="region" aria-label={title}>
                 <table>
-                    <thead><tr>{ for columns.iter().map(|&name| html! { <th scope="col">{ name }</th> }) }</tr></thead>
+                    <thead><tr>{ for columns.iter().map(head) }</tr></thead>
                     <tbody>{ for rows }</tbody>
                 </table>
             </div>
         </section>
     }
+}
+
+/// The head of a column. Those of words begin where their words do.
+fn head(&name: &&'static str) -> Html {
+    let is_words = matches!(name, "why" | "what" | "processes");
+    html! { <th scope="col" class={classes!(is_words.then_some("words"))}>{ name }</th> }
 }
 
 /// A size, with its bytes on hover.
