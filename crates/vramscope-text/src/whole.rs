@@ -55,8 +55,52 @@ pub fn whole(reading: &Reading) -> Whole {
         failures: failed.len() as u64,
         first,
         who,
-        odd: odd(&failed),
+        odd: shared_devices(&failed)
+            .into_iter()
+            .chain(odd(&failed))
+            .collect(),
     }
+}
+
+/// What another process must hold at least, in bytes, to be taken for a rank.
+const LEAST_OF_RANK: u64 = 1 << 30;
+
+/// Devices on which several ranks failed beside another process: of one computer each rank should have its own.
+fn shared_devices(failed: &[(usize, &Record)]) -> Vec<String> {
+    let mut devices: Vec<(u64, Vec<&str>, u64)> = Vec::new();
+    for (_, record) in failed {
+        let Report::Failure(failure) = &record.report else {
+            continue;
+        };
+        let Some(device) = failure.device.filter(|_| !record.from.is_empty()) else {
+            continue;
+        };
+        let held = failure.processes.iter().map(|process| process.held.bytes);
+        let held = held.max().unwrap_or(0);
+        let known = devices.iter_mut().find(|(known, ..)| *known == device);
+        match known {
+            Some((_, ranks, most)) => {
+                if !ranks.contains(&record.from.as_str()) {
+                    ranks.push(&record.from);
+                }
+                *most = held.max(*most);
+            }
+            None => devices.push((device, vec![&record.from], held)),
+        }
+    }
+    let shared = devices.into_iter();
+    let shared = shared.filter(|(_, ranks, held)| ranks.len() > 1 && *held >= LEAST_OF_RANK);
+    shared
+        .map(|(device, ranks, held)| {
+            let first = &ranks[..ranks.len().min(4)];
+            format!(
+                "{} failed on device {device}, of which another process held {}. On one computer each rank needs a device of its own: \
+                 torch.cuda.set_device(local_rank).",
+                first.join(", "),
+                Bytes(held)
+            )
+        })
+        .collect()
 }
 
 /// Said of a text in which nothing is found.

@@ -1,6 +1,6 @@
 //! What is read of each form, to the byte, and where.
 
-use vramscope_text::{Class, Report, conclude, read};
+use vramscope_text::{Class, Report, conclude, read, whole};
 
 #[test]
 fn an_error_in_a_log_has_its_place_and_figures() {
@@ -406,4 +406,27 @@ fn figures_are_called_what_they_are() {
         ]
     );
     assert_eq!(reading.records[0].request().1, None);
+}
+
+/// Ranks of several computers have devices of the same numbers, so that another process must be seen as well.
+#[test]
+fn ranks_on_one_device_are_odd() {
+    let error = |rank: u64, others: &str| {
+        format!(
+            "[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of \
+             which 1.00 GiB is free.{others} Including non-PyTorch memory, this process has 38.00 GiB memory in use.\n"
+        )
+    };
+    let odd = |text: &str| whole(&read(text.as_bytes())).odd;
+    let beside = " Process 77 has 40.00 GiB memory in use.";
+    let found = odd(&(error(0, beside) + &error(1, beside)));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with(
+            "rank 0, rank 1 failed on device 0, of which another process held 40.0 GiB."
+        ),
+        "{found:?}"
+    );
+    assert!(odd(&(error(0, "") + &error(8, ""))).is_empty());
+    assert!(odd(&error(0, beside)).is_empty());
 }

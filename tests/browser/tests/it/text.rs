@@ -54,7 +54,7 @@ fn an_error_is_pasted_anywhere() {
 #[test]
 fn what_is_pasted_into_the_search_stays_there() {
     let mut open = open_fixture("torch-2.8.0/training.pickle");
-    paste(&mut open, "input[type=search]", ERROR);
+    paste(&mut open, "#search", ERROR);
     let tabs = open.page.eval("document.querySelectorAll('.tab').length");
     assert_eq!(tabs.unwrap(), 1);
     open.check_quiet();
