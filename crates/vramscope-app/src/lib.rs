@@ -26,9 +26,9 @@
 //! allocations stay those of the whole file.
 //!
 //! Timeline, segments and map share `protocol/pictures`, `worker/painter`, `worker/answer` and `components/pictured`. Graphs of
-//! torch.compile and fleets are tabs with one view of their own. A file of `vramscope view --live` changes while it is shown:
-//! the worker of the shown tab reads the new version beside the open one, says where cursor and pin are now, and the session of
-//! the new version asks everything anew while old answers stay (`protocol/live`, `state/live`).
+//! torch.compile and fleets are tabs with one view of their own, and so are texts. A file of `vramscope view --live` changes
+//! while it is shown: the worker of the shown tab reads the new version beside the open one, says where cursor and pin are now,
+//! and the session of the new version asks everything anew while old answers stay (`protocol/live`, `state/live`).
 //!
 //! Before the first file is opened the page rehearses: a spare worker opens a tiny file out of sight, so that browsers have
 //! compiled the code by then.

@@ -192,6 +192,7 @@ impl Mini {
             Reply::Opened(_)
             | Reply::OpenedGraphs(_)
             | Reply::OpenedFleet(_)
+            | Reply::OpenedText(_)
             | Reply::Failed(_) => {
                 session.keep(reply);
                 self.end(Vec::new());

@@ -124,6 +124,8 @@ pub enum Reply {
     OpenedGraphs(Box<views::graph::GraphFile>),
     /// The file is read, holds ranks, and can be asked the questions of [`views::fleet`].
     OpenedFleet(views::fleet::FleetFile),
+    /// The file is read, and is text: all that it tells.
+    OpenedText(views::text::TextFile),
     /// The next version of the file is read; or why it cannot be.
     Reloaded(Option<Box<Failure>>),
     /// The file cannot be read; nothing else follows.

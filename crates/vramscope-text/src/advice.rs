@@ -120,6 +120,13 @@ pub fn next_steps(record: &Record, command: Option<&str>) -> Vec<(String, &'stat
             ),
             "what vLLM had allocated, by line of its code",
         )],
+        Form::SglangCache => vec![(
+            format!(
+                "vramscope record -- {}",
+                command.unwrap_or("python -m sglang.launch_server …")
+            ),
+            "what SGLang had allocated, by line of its code",
+        )],
         Form::Ggml => vec![(
             format!(
                 "vramscope-capture run --dump-on-oom -o snap.pickle -- {}",
@@ -127,7 +134,7 @@ pub fn next_steps(record: &Record, command: Option<&str>) -> Vec<(String, &'stat
             ),
             "all allocations of the process on the device",
         )],
-        Form::Xla if failure.api != Api::Tpu => vec![(
+        Form::Xla | Form::Other if failure.api != Api::Tpu => vec![(
             format!("vramscope-capture run --dump-on-oom -o snap.pickle -- {program}"),
             "all allocations of the process on the device",
         )],

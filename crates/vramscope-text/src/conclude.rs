@@ -14,6 +14,7 @@ use vramscope_core::units::Bytes;
 pub use self::share::{Share, ShareOf};
 
 use crate::advice::need_less;
+use crate::forms::driver::ABSURD;
 use crate::record::{Failure, Form, HostFailure, HostKind, Record, Report};
 
 /// Why memory ran out. Where a snapshot can tell the same, it has the name of [`CauseClass`].
@@ -109,6 +110,14 @@ impl Cause {
         }
     }
 
+    /// All that is said of it: the line and what is behind it.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        format!("{}. {}", self.title, self.seen)
+            .trim_end()
+            .to_owned()
+    }
+
     fn unknown(title: &str, seen: &str) -> Self {
         Self {
             class: Class::Unknown,
@@ -173,13 +182,7 @@ fn of_failure(failure: &Failure) -> Vec<Cause> {
         Form::Torch => torch::causes(failure),
         Form::TorchAsync => torch::async_causes(failure),
         Form::TorchMps => torch::mps_causes(failure),
-        Form::Driver => vec![Cause::unknown(
-            "The driver had no memory left, and does not say how much was asked for or who had it",
-            match failure.words.contains("CUBLAS") {
-                true => "cuBLAS also says so after an earlier kernel failed, such as by an index out of range: CUDA_LAUNCH_BLOCKING=1 shows it.",
-                false => "",
-            },
-        )],
+        Form::Driver | Form::Other => vec![of_driver(failure)],
         Form::Addresses => vec![of_addresses()],
         Form::Ggml => of_ggml(failure),
         Form::Xla => of_xla(failure),
@@ -199,9 +202,67 @@ fn of_failure(failure: &Failure) -> Vec<Cause> {
                 "Nothing of the share that vLLM may use was left for the KV cache".to_owned(),
             )
         }],
+        Form::SglangCache => vec![Cause {
+            seen: "SGLang may take the share of the device that --mem-fraction-static names, for weights and KV cache. Nothing of it was left \
+                   for the cache: the share is too small, or the model too large for it."
+                .to_owned(),
+            to_try: vec![
+                "Raise --mem-fraction-static, if nothing else needs the device (lower it only where SGLang runs out while it serves); or use \
+                 more GPUs (--tp) or a quantized model."
+                    .to_owned(),
+            ],
+            ..Cause::new(
+                Class::Limit,
+                Sure::Possible,
+                Verdict::Limit,
+                "Nothing of the share that SGLang may use was left for the KV cache".to_owned(),
+            )
+        }],
         Form::VllmLength => of_length(failure),
         Form::VllmStart => of_start(failure),
     }
+}
+
+/// An error without an allocator's figures.
+fn of_driver(failure: &Failure) -> Cause {
+    let wanted = failure.requested.as_ref().map(|figure| figure.bytes);
+    if failure.words == ABSURD {
+        let title = "A request for more than 1 EiB: its size is wrong".to_owned();
+        let verdict = Verdict::RequestTooLarge;
+        return Cause::new(Class::RequestTooLarge, Sure::Certain, verdict, title);
+    }
+    if let Some(wanted) = wanted.filter(|&wanted| wanted >= largest_card()) {
+        let sure = match wanted >= NO_DEVICE_HAS {
+            true => Sure::Certain,
+            false => Sure::Likely,
+        };
+        let title = format!("A request for {}, in one piece", Bytes(wanted));
+        let verdict = Verdict::RequestTooLarge;
+        return Cause::new(Class::RequestTooLarge, sure, verdict, title);
+    }
+    let free = failure.free.as_ref().map(|figure| figure.bytes);
+    let title = match (wanted, free) {
+        (Some(wanted), Some(free)) => format!(
+            "{} were asked for, and {} were free; the text does not tell who had the rest",
+            Bytes(wanted),
+            Bytes(free)
+        ),
+        (Some(wanted), None) => format!(
+            "{} were asked for; the text does not tell who had the device, or how much was left",
+            Bytes(wanted)
+        ),
+        _ => "The driver had no memory left, and does not say how much was asked for or who had it"
+            .to_owned(),
+    };
+    Cause::unknown(
+        &title,
+        match failure.words.contains("CUBLAS") {
+            true => {
+                "cuBLAS also says so after an earlier kernel failed, such as by an index out of range: CUDA_LAUNCH_BLOCKING=1 shows it."
+            }
+            false => "",
+        },
+    )
 }
 
 fn of_addresses() -> Cause {
@@ -221,8 +282,14 @@ fn of_addresses() -> Cause {
 
 /// vLLM: one request of full length needs more cache than there is.
 fn of_length(failure: &Failure) -> Vec<Cause> {
-    let (Some(needed), Some(left)) = (&failure.requested, &failure.free) else {
-        return Vec::new();
+    let title = match (&failure.requested, &failure.free) {
+        (Some(needed), Some(left)) => format!(
+            "One request of full length needs {} of KV cache, and {} were left for it",
+            Bytes(needed.bytes),
+            Bytes(left.bytes)
+        ),
+        // Older versions count tokens.
+        _ => failure.words.clone(),
     };
     vec![Cause {
         seen: "This is vLLM's own arithmetic before it serves; nothing was allocated in vain.".to_owned(),
@@ -235,11 +302,7 @@ fn of_length(failure: &Failure) -> Vec<Cause> {
             Class::RequestTooLarge,
             Sure::Certain,
             Verdict::RequestTooLarge,
-            format!(
-                "One request of full length needs {} of KV cache, and {} were left for it",
-                Bytes(needed.bytes),
-                Bytes(left.bytes)
-            ),
+            title,
         )
     }]
 }
@@ -353,6 +416,19 @@ fn of_xla(failure: &Failure) -> Vec<Cause> {
         };
         return vec![xla_cause(Class::TooMuchLive, sure, Verdict::Short, title)];
     }
+    if let Some(free) = &failure.free {
+        let title = format!(
+            "The program needs {} at once, and {} were free; the text does not tell who had the rest",
+            Bytes(needed.bytes),
+            Bytes(free.bytes)
+        );
+        return vec![xla_cause(
+            Class::TooMuchLive,
+            Sure::Possible,
+            Verdict::Short,
+            title,
+        )];
+    }
     if needed.bytes >= NO_DEVICE_HAS {
         let title = format!("A request for {}: no device has that", Bytes(needed.bytes));
         return vec![xla_cause(
@@ -443,6 +519,13 @@ fn of_host(failure: &HostFailure) -> Cause {
             "shared memory (/dev/shm) was too small for the data loader",
             &[
                 "Give the container more (docker run --shm-size 8g, or --ipc=host), or use fewer workers.",
+            ],
+        ),
+        HostKind::PagingFile => (
+            Sure::Certain,
+            "Windows could not promise more memory, as its paging file is too small",
+            &[
+                "Make the paging file larger (system-managed, on a disk with room), or load less at once: fewer workers of the data loader, fewer programs.",
             ],
         ),
         HostKind::Pinned => (

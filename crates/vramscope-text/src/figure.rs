@@ -1,6 +1,7 @@
 //! A printed size: its bytes, how far they may be off, and the text itself.
 
 use serde::Serialize;
+use vramscope_core::units::Bytes;
 
 /// A size as it was printed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -87,6 +88,15 @@ impl Figure {
                 String::from_utf8_lossy(number),
                 String::from_utf8_lossy(unit)
             ),
+        }
+    }
+
+    /// How it was printed, and how far it may be off; empty of a size in bytes.
+    #[must_use]
+    pub fn remark(&self) -> String {
+        match self.off_bytes {
+            0 => String::new(),
+            off => format!("printed as {}, ± {}", self.text, Bytes(off)),
         }
     }
 

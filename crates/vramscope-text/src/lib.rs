@@ -40,4 +40,4 @@ pub use self::record::{
     Api, Buffer, DeviceUse, Failure, Form, HostFailure, HostKind, Process, Reading, Record, Report,
     Summary, Usage,
 };
-pub use self::whole::{Whole, whole};
+pub use self::whole::{NOTHING, Whole, notes, who_failed, whole};

@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Command,
 }
 
-const NEEDLES: [(&str, Kind); 59] = [
+const NEEDLES: [(&str, Kind); 77] = [
     ("out of memory", Kind::Failure),
     // Of errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
@@ -44,7 +44,19 @@ const NEEDLES: [(&str, Kind); 59] = [
     ("Out of memory allocating", Kind::Failure),
     ("ErrorOutOfDeviceMemory", Kind::Failure),
     ("[ExpandableSegmentVA]", Kind::Failure),
+    ("OOM when allocating tensor", Kind::Failure),
+    ("ran out of memory trying to allocate", Kind::Failure),
+    ("Allocation on device", Kind::Failure),
+    ("Got an OOM", Kind::Failure),
+    ("ggml_gallocr_reserve_n", Kind::Failure),
+    ("ggml_vulkan: Device memory", Kind::Failure),
+    ("max seq len (", Kind::Failure),
+    ("Not enough memory. Please try to", Kind::Failure),
+    ("Out of memory error on GPU", Kind::Failure),
+    ("for requested buffer of size", Kind::Failure),
+    ("is smaller than requested bytes of", Kind::Failure),
     ("RESOURCE_EXHAUSTED", Kind::Xla),
+    ("Attempting to reserve", Kind::Xla),
     ("Out of memory while trying", Kind::Xla),
     ("Ran out of memory in memory space", Kind::Xla),
     ("No available memory for the cache", Kind::Failure),
@@ -63,6 +75,12 @@ const NEEDLES: [(&str, Kind); 59] = [
     ("exit code -9", Kind::Host),
     ("exitcode: -9", Kind::Host),
     ("exitcode  : -9", Kind::Host),
+    ("exitcode : -9", Kind::Host),
+    ("Signal 9 (SIGKILL)", Kind::Host),
+    ("oom_kill event", Kind::Host),
+    ("Out Of Memory", Kind::Host),
+    ("OOMKilled", Kind::Host),
+    ("WinError 1455", Kind::Host),
     ("Killed", Kind::Host),
     ("CUDA memory summary", Kind::Summary),
     ("NVIDIA-SMI", Kind::NvidiaSmi),

@@ -5,11 +5,11 @@
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-use crate::compact::Compact;
+use crate::compact::{Compact, prefix};
 use crate::context::{command, teller, traceback};
 use crate::forms::{Found, driver, host, logs, tables, torch, vllm, xla};
 use crate::needles::{self, Kind, LONGEST};
-use crate::record::{Form, HostKind, Reading, Record, Report, Usage};
+use crate::record::{Failure, Form, HostKind, Reading, Record, Report, Usage};
 
 /// The size of the window, in bytes.
 const WINDOW: usize = 1 << 20;
@@ -49,6 +49,8 @@ pub struct Reader {
     barren: [usize; 2],
     found: Reading,
     has_failure: bool,
+    /// Where the last failure of llama.cpp began, as an offset.
+    last_ggml: Option<u64>,
 }
 
 /// Reads a text that is at hand as a whole.
@@ -125,8 +127,8 @@ impl Reader {
     fn at(&mut self, window: &[u8], at: usize, kind: Kind) {
         match kind {
             Kind::Failure => {
-                if !self.message(window, at, kind) {
-                    self.driver(window, at);
+                if !self.message(window, at, kind) && !self.driver(window, at) {
+                    self.host(window, at);
                 }
             }
             Kind::Xla => drop(self.message(window, at, kind)),
@@ -200,18 +202,40 @@ impl Reader {
         }
     }
 
-    /// Looks for an error of the driver, or of llama.cpp, in a line.
-    fn driver(&mut self, window: &[u8], at: usize) {
+    /// Looks for an error of the driver, or of a framework, in a line.
+    fn driver(&mut self, window: &[u8], at: usize) -> bool {
         let (start, line) = line_around(window, at, NEAR);
         let compact = Compact::of(line);
+        if is_source(line) {
+            return false;
+        }
         if let Some(mut found) = driver::find_ggml(&compact.bytes) {
             let before = Compact::of(&window[start.saturating_sub(BEHIND)..start]);
             let device = found.failure.device.unwrap_or(0);
             found.failure.free = driver::ggml_free(&before.bytes, device);
-            self.keep_failure(window, start, &compact, found);
-        } else if let Some(found) = driver::find(&compact.bytes) {
-            self.keep_failure(window, start, &compact, found);
+            return self.keep_failure(window, start, &compact, found);
         }
+        let end = start + line.len();
+        let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
+        let found = driver::find_framework(&compact.bytes, &after);
+        match found.or_else(|| driver::find(&compact.bytes)) {
+            Some(found) if self.is_echo(start, &found.failure) => true,
+            Some(found) => self.keep_failure(window, start, &compact, found),
+            None => false,
+        }
+    }
+
+    /// Whether a line says again what has just been said: llama.cpp has lines for the driver's error and for the buffer.
+    fn is_echo(&self, start: usize, found: &Failure) -> bool {
+        if found.words == driver::GOT_AN_OOM {
+            return self.has_failure;
+        }
+        if found.form != Form::Ggml && !found.words.starts_with("Vulkan") {
+            return false;
+        }
+        // Where the same was told before, no record was added.
+        let last = self.last_ggml;
+        last.is_some_and(|last| self.base + start as u64 <= last + SHORT as u64)
     }
 
     fn keep_failure(
@@ -227,6 +251,9 @@ impl Reader {
             return false;
         }
         self.has_failure = true;
+        if found.failure.form == Form::Ggml {
+            self.last_ggml = Some(self.base + start as u64);
+        }
         found.failure.forget_unknown();
         self.keep(window, start, end, Report::Failure(Box::new(found.failure)));
         true
@@ -235,6 +262,9 @@ impl Reader {
     /// Looks for a failure of the computer's own memory in a line.
     fn host(&mut self, window: &[u8], at: usize) {
         let (start, line) = line_around(window, at, NEAR);
+        if is_source(line) {
+            return;
+        }
         let end = start + line.len();
         let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
         if let Some((begin, failure)) = host::find(line, &Compact::of(line).bytes, &after) {
@@ -243,7 +273,8 @@ impl Reader {
             let is_cut = self.base + begin as u64 == 0
                 && failure.kind == HostKind::Allocation
                 && failure.requested.is_none();
-            if !is_cut {
+            let is_for_time = failure.kind == HostKind::Killed && is_of_time_limit(window, begin);
+            if !is_cut && !is_for_time {
                 self.keep(window, begin, end, Report::Host(failure));
             }
         }
@@ -273,6 +304,10 @@ impl Reader {
                     Form::Ggml => (Some(crate::Framework::LlamaCpp), String::new()),
                     Form::VllmCache | Form::VllmLength | Form::VllmStart => {
                         (Some(crate::Framework::Vllm), told.1)
+                    }
+                    Form::SglangCache => (Some(crate::Framework::Sglang), told.1),
+                    Form::Other if failure.words.starts_with("TensorFlow") => {
+                        (Some(crate::Framework::TensorFlow), told.1)
                     }
                     Form::Xla => (told.0.or(Some(crate::Framework::Jax)), told.1),
                     _ => told,
@@ -330,10 +365,50 @@ impl Reader {
     }
 }
 
+/// Whether a line is of a program's source, as tracebacks show it: what it would say has not happened.
+fn is_source(line: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 16] = [
+        b"print(",
+        b"raise ",
+        b"except ",
+        b"except(",
+        b"logger.",
+        b"logging.",
+        b"warnings.",
+        b"throw ",
+        b"catch ",
+        b"} catch",
+        b"if ",
+        b"elif ",
+        b"assert ",
+        b"printf(",
+        b"fprintf(",
+        b"std::cerr",
+    ];
+    let line = &line[prefix(line).min(line.len())..];
+    BEGINNINGS
+        .iter()
+        .any(|beginning| line.starts_with(beginning))
+}
+
+/// Whether the text around a place says that a time limit was reached, after which jobs are killed as well.
+fn is_of_time_limit(window: &[u8], at: usize) -> bool {
+    const WORDS: [&[u8]; 4] = [b"TIME LIMIT", b"time limit", b"TIMEOUT", b"walltime"];
+    let near = &window[at.saturating_sub(SHORT)..window.len().min(at + SHORT)];
+    WORDS
+        .iter()
+        .any(|word| memchr::memmem::find(near, word).is_some())
+}
+
 /// The first message in a text without white space.
 fn first_message(text: &[u8], is_xla: bool) -> Option<Found> {
     let found = match is_xla {
-        true => [xla::find_tpu(text), xla::find_gpu(text), None, None],
+        true => [
+            xla::find_tpu(text),
+            xla::find_gpu(text),
+            xla::find_reserve(text),
+            None,
+        ],
         false => [
             torch::find(text),
             torch::find_mps(text),

@@ -22,6 +22,14 @@ pub struct Reading {
     pub bytes: u64,
 }
 
+impl Reading {
+    /// Whether the text tells nothing of memory.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.usage.is_empty()
+    }
+}
+
 /// One report of memory.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Record {
@@ -39,6 +47,34 @@ pub struct Record {
     pub place: String,
     /// What it tells.
     pub report: Report,
+}
+
+impl Record {
+    /// Who told it: a rank, or else the device; empty if the text does not say.
+    #[must_use]
+    pub fn teller(&self) -> String {
+        match &self.report {
+            Report::Failure(failure) if self.from.is_empty() => failure
+                .device
+                .map_or_else(String::new, |device| format!("device {device}")),
+            _ => self.from.clone(),
+        }
+    }
+
+    /// The request that failed, and what the device had free.
+    #[must_use]
+    pub fn request(&self) -> (Option<&Figure>, Option<&Figure>) {
+        match &self.report {
+            Report::Failure(failure) => {
+                // What llama.cpp tells is from before it loaded the model.
+                let is_then = failure.form != Form::Ggml;
+                let free = failure.free.as_ref().filter(|_| is_then);
+                (failure.requested.as_ref(), free)
+            }
+            Report::Host(failure) => (failure.requested.as_ref(), None),
+            Report::Summary(_) | Report::Devices(_) => (None, None),
+        }
+    }
 }
 
 /// What a record tells.
@@ -93,6 +129,10 @@ pub enum Form {
     Ggml,
     /// XLA: JAX and TensorFlow.
     Xla,
+    /// Another framework, which tells its request at most: TensorFlow, Paddle, ONNX Runtime.
+    Other,
+    /// SGLang before it serves: its own share is used up.
+    SglangCache,
     /// vLLM before it serves: its own share is used up.
     VllmCache,
     /// vLLM before it serves: one request of full length needs more cache than there is.
@@ -155,6 +195,37 @@ impl Failure {
             buffers: Vec::new(),
             words: String::new(),
         }
+    }
+}
+
+impl Failure {
+    /// Its sizes: the name of each in JSON, and the one for people.
+    #[must_use]
+    pub fn figures(&self) -> [(&'static str, &'static str, Option<&Figure>); 9] {
+        let free = match self.form {
+            Form::Ggml => "free before the model was loaded",
+            _ => "free on the device",
+        };
+        let allocated = match self.form {
+            Form::Xla => "needed in all",
+            _ => "allocated",
+        };
+        [
+            ("requested_bytes", "requested", &self.requested),
+            ("device_free_bytes", free, &self.free),
+            ("device_bytes", "device", &self.total),
+            ("allowed_bytes", "allowed", &self.allowed),
+            ("allocated_bytes", allocated, &self.allocated),
+            (
+                "in_pools_bytes",
+                "of it unused in private pools",
+                &self.in_pools,
+            ),
+            ("unallocated_bytes", "free in PyTorch", &self.unallocated),
+            ("elsewhere_bytes", "outside PyTorch", &self.elsewhere),
+            ("in_use_bytes", "held by this process", &self.in_use),
+        ]
+        .map(|(key, label, figure)| (key, label, figure.as_ref()))
     }
 }
 
@@ -230,6 +301,8 @@ pub enum HostKind {
     SharedMemory,
     /// Pinned memory could not be had.
     Pinned,
+    /// Windows could not promise more memory: its paging file was too small.
+    PagingFile,
 }
 
 /// A table of `torch.cuda.memory_summary()`. Each figure is the current one; `peak_…` the highest.

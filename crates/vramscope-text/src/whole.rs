@@ -1,7 +1,7 @@
 //! The records of a whole text together: who failed first, who is odd.
 
 use serde::Serialize;
-use vramscope_core::units::Bytes;
+use vramscope_core::units::{Bytes, Count};
 
 use crate::conclude::{Class, conclude};
 use crate::record::{Failure, Reading, Record, Report};
@@ -46,7 +46,7 @@ pub fn whole(reading: &Reading) -> Whole {
     };
     let mut who: Vec<String> = Vec::new();
     for (_, record) in &failed {
-        let name = name(record);
+        let name = record.teller();
         if !name.is_empty() && !who.contains(&name) {
             who.push(name);
         }
@@ -55,23 +55,115 @@ pub fn whole(reading: &Reading) -> Whole {
         failures: failed.len() as u64,
         first,
         who,
-        odd: odd(&failed),
+        odd: shared_devices(&failed)
+            .into_iter()
+            .chain(odd(&failed))
+            .collect(),
     }
+}
+
+/// What another process must hold at least, in bytes, to be taken for a rank.
+const LEAST_OF_RANK: u64 = 1 << 30;
+
+/// Devices on which several ranks failed beside another process: of one computer each rank should have its own.
+fn shared_devices(failed: &[(usize, &Record)]) -> Vec<String> {
+    let mut devices: Vec<(u64, Vec<&str>, u64)> = Vec::new();
+    for (_, record) in failed {
+        let Report::Failure(failure) = &record.report else {
+            continue;
+        };
+        let Some(device) = failure.device.filter(|_| !record.from.is_empty()) else {
+            continue;
+        };
+        let held = failure.processes.iter().map(|process| process.held.bytes);
+        let held = held.max().unwrap_or(0);
+        let known = devices.iter_mut().find(|(known, ..)| *known == device);
+        match known {
+            Some((_, ranks, most)) => {
+                if !ranks.contains(&record.from.as_str()) {
+                    ranks.push(&record.from);
+                }
+                *most = held.max(*most);
+            }
+            None => devices.push((device, vec![&record.from], held)),
+        }
+    }
+    let shared = devices.into_iter();
+    let shared = shared.filter(|(_, ranks, held)| ranks.len() > 1 && *held >= LEAST_OF_RANK);
+    shared
+        .map(|(device, ranks, held)| {
+            let first = &ranks[..ranks.len().min(4)];
+            format!(
+                "{} failed on device {device}, of which another process held {}. On one computer each rank needs a device of its own: \
+                 torch.cuda.set_device(local_rank).",
+                first.join(", "),
+                Bytes(held)
+            )
+        })
+        .collect()
+}
+
+/// Said of a text in which nothing is found.
+pub const NOTHING: &str = "Nothing here is in a form that vramscope knows: no out-of-memory error of PyTorch, XLA, llama.cpp or a driver, no \
+                           table of nvidia-smi.";
+
+/// What is to be said of a whole text beside its failures: its summaries, what is odd, what is left out, and that there is
+/// nothing.
+#[must_use]
+pub fn notes(reading: &Reading, whole: &Whole) -> Vec<String> {
+    let summaries = reading.records.iter().filter_map(summary_note);
+    let mut notes: Vec<String> = summaries.chain(whole.odd.iter().cloned()).collect();
+    if reading.left_out > 0 {
+        notes.push(format!(
+            "{} later reports are left out.",
+            Count(reading.left_out)
+        ));
+    }
+    if reading.is_empty() {
+        notes.push(NOTHING.to_owned());
+    }
+    notes
+}
+
+fn summary_note(record: &Record) -> Option<String> {
+    let Report::Summary(summary) = &record.report else {
+        return None;
+    };
+    let (allocated, reserved) = (summary.allocated.as_ref()?, summary.reserved.as_ref()?);
+    let pieces = summary.not_releasable.as_ref();
+    let pieces = pieces.map(|pieces| {
+        format!(
+            ", {} of it in segments that are partly in use",
+            Bytes(pieces.bytes)
+        )
+    });
+    Some(format!(
+        "memory_summary() at line {}: {} allocated of {} reserved; {} free in PyTorch{}.",
+        Count(record.line),
+        Bytes(allocated.bytes),
+        Bytes(reserved.bytes),
+        Bytes(reserved.bytes.saturating_sub(allocated.bytes)),
+        pieces.unwrap_or_default()
+    ))
+}
+
+/// Of how many ranks or devices a text tells failures, and their names, the first few of many; empty of one.
+#[must_use]
+pub fn who_failed(whole: &Whole) -> String {
+    const MOST: usize = 8;
+    let who = &whole.who;
+    if who.len() < 2 {
+        return String::new();
+    }
+    let mut shown = who[..who.len().min(MOST)].join(", ");
+    if who.len() > MOST {
+        shown += ", …";
+    }
+    format!("of {} ranks or devices: {shown}", Count(who.len() as u64))
 }
 
 fn is_certain(record: &Record) -> bool {
     conclude(record).is_some_and(|told| told.main().sure == crate::conclude::Sure::Certain)
-}
-
-/// A rank, or else a device.
-fn name(record: &Record) -> String {
-    match &record.report {
-        _ if !record.from.is_empty() => record.from.clone(),
-        Report::Failure(failure) => failure
-            .device
-            .map_or_else(String::new, |device| format!("GPU {device}")),
-        _ => String::new(),
-    }
 }
 
 /// Who held far more or less than the others, and who failed for another reason.
@@ -79,7 +171,7 @@ fn odd(failed: &[(usize, &Record)]) -> Vec<String> {
     let mut held: Vec<(String, u64)> = Vec::new();
     let mut classes: Vec<(String, Class)> = Vec::new();
     for (_, record) in failed {
-        let (name, Report::Failure(failure)) = (name(record), &record.report) else {
+        let (name, Report::Failure(failure)) = (record.teller(), &record.report) else {
             continue;
         };
         if name.is_empty() || classes.iter().any(|(known, _)| *known == name) {

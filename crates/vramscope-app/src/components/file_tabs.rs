@@ -57,7 +57,7 @@ fn spot(tab: &Tab) -> Option<&'static str> {
     match tab.phase {
         Phase::Opening(_) => Some("busy"),
         Phase::Failed(_) => Some("failed"),
-        Phase::Ready(_) | Phase::Graphs(_) | Phase::Fleet(_) => None,
+        Phase::Ready(_) | Phase::Graphs(_) | Phase::Fleet(_) | Phase::Text(_) => None,
     }
 }
 

@@ -21,6 +21,7 @@ use super::overview::OverviewView;
 use super::pictured::PicturedView;
 use super::rail::Rail;
 use super::table::TableView;
+use super::text::{TextView, TextViewProps};
 use super::view_props::ViewProps;
 use super::what_if::WhatIfView;
 use crate::engine::Session;
@@ -63,6 +64,12 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
         Phase::Fleet(file) => match commands.session.emit(tab.id) {
             Some(session) => html! {
                 <ReadyFleet key={tab.id.0} state={props.state.clone()} file={*file} {session} theme={props.theme} />
+            },
+            None => Html::default(),
+        },
+        Phase::Text(file) => match commands.session.emit(tab.id) {
+            Some(session) => html! {
+                <ReadyText key={tab.id.0} file={file.clone()} {session} theme={props.theme} />
             },
             None => Html::default(),
         },
@@ -232,6 +239,19 @@ apart! { "fleet", "98",
 fn ReadyFleet(props: &FleetViewProps) -> Html {
     let waits = use_part(&props.session, Some(Part::Fleet));
     waits.unwrap_or_else(|| fleet_view(props.clone()))
+}
+
+apart! { "formats", "1c",
+    fn text_view(given: TextViewProps) -> Html {
+        html! { <TextView ..given /> }
+    }
+}
+
+/// What a text tells.
+#[component]
+fn ReadyText(props: &TextViewProps) -> Html {
+    let waits = use_part(&props.session, Some(Part::Formats));
+    waits.unwrap_or_else(|| text_view(props.clone()))
 }
 
 /// Asks what shares the pixel that an address tells.

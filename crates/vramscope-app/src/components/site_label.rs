@@ -23,6 +23,14 @@ impl SiteColours {
         }
     }
 
+    /// The colours where no file says which call sites are the largest.
+    pub(super) fn of_theme(theme: ThemeName) -> Self {
+        Self {
+            theme: Theme::of(theme),
+            leaders: Leaders::default(),
+        }
+    }
+
     /// The style of a call site's swatch; that of an unknown one without a label.
     pub(super) fn swatch(&self, label: Option<&str>) -> String {
         background(self.leaders.colour(&self.theme, label.map(stable_hash)))

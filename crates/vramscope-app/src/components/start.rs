@@ -6,6 +6,7 @@ use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::help::about;
+use super::paste_box::PasteBox;
 use super::recipe::Recipe;
 use super::samples::Samples;
 use crate::state::{Permalink, sentences};
@@ -16,7 +17,7 @@ pub(super) struct StartProps {
     pub(super) wanted: Option<Rc<Permalink>>,
 }
 
-/// A headline, an area to drop files, samples, and how to record.
+/// A headline, an area to drop files, a box for the text of an error, samples, and how to record.
 #[component]
 pub(super) fn Start(props: &StartProps) -> Html {
     let commands = use_commands();
@@ -34,6 +35,7 @@ pub(super) fn Start(props: &StartProps) -> Html {
                     <span class="muted">{ "or a TORCH_TRACE log of torch.compile: the order of a graph's nodes, and the memory it needs" }</span>
                     <span class="muted">{ "or the overview.vset of many ranks, as vramscope fleet pack writes it" }</span>
                 </button>
+                <PasteBox />
                 <p class="promise">{ "Nothing leaves this page: files are read here, in your browser." }</p>
                 <section aria-labelledby="samples-title">
                     <h2 id="samples-title">{ "Or look at a sample" }</h2>

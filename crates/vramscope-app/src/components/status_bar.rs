@@ -77,7 +77,7 @@ fn news(tab: &Tab) -> &'static str {
     match &tab.phase {
         Phase::Opening(progress) => sentences::stage(progress.stage),
         Phase::Failed(_) => "The file cannot be shown",
-        Phase::Ready(_) | Phase::Graphs(_) | Phase::Fleet(_) => "The file is open",
+        Phase::Ready(_) | Phase::Graphs(_) | Phase::Fleet(_) | Phase::Text(_) => "The file is open",
     }
 }
 

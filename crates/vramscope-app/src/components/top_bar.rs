@@ -121,7 +121,8 @@ fn in_full(state: &State, commands: &Commands) -> Option<Html> {
 
 /// The current file and its session within the chosen memory pools, if it has something to share.
 fn shared<'a>(state: &'a State, commands: &Commands) -> Option<(&'a Tab, Session)> {
-    let tab = state.tab().filter(|tab| tab.file_bytes().is_some())?;
+    let tab = state.tab();
+    let tab = tab.filter(|tab| tab.file_bytes().is_some() && !tab.is_text())?;
     let session = commands.session.emit(tab.id)?;
     Some((tab, session.within(state.search.pool().as_deref())))
 }

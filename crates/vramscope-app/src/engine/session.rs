@@ -532,6 +532,7 @@ fn mark_opened(reply: &Reply) -> bool {
         Reply::Glance(glance) => vec![("read_ms", glance.read_ms.into())],
         Reply::OpenedGraphs(opened) => vec![("read_ms", opened.read_ms.into())],
         Reply::OpenedFleet(opened) => vec![("read_ms", opened.read_ms.into())],
+        Reply::OpenedText(opened) => vec![("read_ms", opened.read_ms.into())],
         _ => return false,
     };
     clock::mark_with("vramscope:opened", &figures);

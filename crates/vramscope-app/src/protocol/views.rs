@@ -11,4 +11,5 @@ pub mod lanes;
 pub mod overview;
 pub mod segments;
 pub mod table;
+pub mod text;
 pub mod what_if;

@@ -11,6 +11,7 @@ use super::view::DeviceView;
 use super::{LanesChoices, Navigation, Shared, State, ViewKind, permalink};
 use crate::engine::SessionId;
 use crate::protocol::views::fleet::FleetFile;
+use crate::protocol::views::text::TextFile;
 use crate::protocol::{
     Answer, Axis, Bounds, DeviceFacts, DevicesOfPools, Failure, Note, Opened, Picture, Progress,
     Reply,
@@ -46,6 +47,8 @@ pub enum Phase {
     Graphs(Rc<OpenGraphs>),
     /// It is read and holds ranks.
     Fleet(FleetFile),
+    /// It is read, and is text.
+    Text(Shared<TextFile>),
 }
 
 /// A snapshot that is read.
@@ -134,6 +137,12 @@ impl Tab {
         matches!(self.phase, Phase::Fleet(_))
     }
 
+    /// Whether it holds text.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        matches!(self.phase, Phase::Text(_))
+    }
+
     /// The file's size, once it is read.
     #[must_use]
     pub fn file_bytes(&self) -> Option<u64> {
@@ -141,6 +150,7 @@ impl Tab {
             Phase::Ready(file) => Some(file.opened.file.file_bytes),
             Phase::Graphs(graphs) => Some(graphs.opened.file_bytes),
             Phase::Fleet(fleet) => Some(fleet.file_bytes),
+            Phase::Text(text) => Some(text.file_bytes),
             Phase::Opening(_) | Phase::Failed(_) => None,
         }
     }
@@ -173,6 +183,7 @@ impl Tab {
                 self.phase = Phase::Graphs(Rc::new(OpenGraphs::new(*opened)));
             }
             Reply::OpenedFleet(opened) => self.phase = Phase::Fleet(opened),
+            Reply::OpenedText(opened) => self.phase = Phase::Text(Shared::new(opened)),
             Reply::Failed(failure) => self.phase = Phase::Failed(Shared::new(*failure)),
             Reply::Reloaded(failure) => {
                 if let Phase::Ready(file) = &mut self.phase {

@@ -231,6 +231,10 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
         "Files",
         &[
             (&["O"], "open files; dropping them anywhere does too"),
+            (
+                &["Ctrl V"],
+                "the text of an error, or a log: why memory ran out",
+            ),
             (&["<", ">"], "previous and next file"),
             (&["T"], "event order or wall-clock time"),
             (

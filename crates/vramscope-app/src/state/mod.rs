@@ -353,8 +353,11 @@ impl State {
             return;
         };
         let first_view = file::first_view(&reply);
-        let has_opened =
-            first_view.is_some() || matches!(reply, Reply::OpenedGraphs(_) | Reply::OpenedFleet(_));
+        let has_opened = first_view.is_some()
+            || matches!(
+                reply,
+                Reply::OpenedGraphs(_) | Reply::OpenedFleet(_) | Reply::OpenedText(_)
+            );
         self.edit_tab(id, |tab| tab.take(reply));
         // Graphs have a view of their own. The view of snapshots stays for when one is shown again.
         if let Some(view) = first_view.filter(|_| self.current == Some(id)) {

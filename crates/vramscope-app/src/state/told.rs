@@ -50,7 +50,7 @@ impl Told {
                 message: failure.message.clone(),
                 advice: failure.advice.clone(),
             },
-            Phase::Ready(_) | Phase::Graphs(_) | Phase::Fleet(_) => Self::Load {
+            Phase::Ready(_) | Phase::Graphs(_) | Phase::Fleet(_) | Phase::Text(_) => Self::Load {
                 name,
                 bytes: tab.file_bytes()?,
             },

@@ -3,7 +3,8 @@
 //! ```text
 //! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
 //!                          ├─> Graphs ─> answer ──────────────────┤
-//!                          └─> Ranks ─> answer ───────────────────┘
+//!                          ├─> Ranks ─> answer ───────────────────┤
+//!                          └─> text ──────────────────────────────┘
 //! ```
 //!
 //! Everything but `port`, `open`, `blob`, `fetch` and `bitmap` is free of the browser and
@@ -38,6 +39,7 @@ mod reserved;
 mod saved_tests;
 #[cfg(test)]
 mod tests;
+mod text;
 mod views;
 mod warm_up;
 

@@ -1,5 +1,5 @@
-//! Opens a blob or an address as a [`Document`], as [`Graphs`] or as [`Ranks`], depending on its contents, and reports
-//! progress.
+//! Opens a blob or an address as a [`Document`], as [`Graphs`], as [`Ranks`] or as text, depending on its contents, and
+//! reports progress.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use js_sys::{Array, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Blob;
 
-use vramscope_core::container::{FileKind, is_plain_pickle};
+use vramscope_core::container::{FileKind, is_log, is_plain_pickle};
 use vramscope_core::open::{self, Options, decode_arriving_pickle, decode_with};
 use vramscope_core::{Limits, Snapshot};
 use vramscope_inductor as inductor;
@@ -20,9 +20,10 @@ use super::gate::Gate;
 use super::graphs::Graphs;
 use super::live::Next;
 use super::port::Port;
-use super::{File, fetch, opened};
+use super::{File, fetch, opened, text};
 use crate::browser::clock;
 use crate::parts::{self, Part, apart};
+use crate::protocol::views::text::TextFile;
 use crate::protocol::{Failure, Progress, Reply, Stage};
 
 /// The least time between two progress messages, in ms.
@@ -128,6 +129,7 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Opening {
     let (part, read): (_, fn(Reading<'_>) -> Option<File>) = match kind(&head) {
         FileKind::Graphs => (Part::Planning, graphs),
         FileKind::Fleet => (Part::Fleet, ranks),
+        FileKind::Snapshot if is_text(&head) => (Part::Formats, read_text),
         _ => (Part::Formats, other_snapshot),
     };
     if !parts::is_here(part) {
@@ -299,6 +301,40 @@ apart! { "formats", "18",
     /// What a file holds.
     fn kind(head: &[u8]) -> FileKind {
         FileKind::of(head)
+    }
+}
+
+apart! { "formats", "1a",
+    /// Whether a file is text that is in no format.
+    fn is_text(head: &[u8]) -> bool {
+        is_log(head)
+    }
+}
+
+apart! { "formats", "1b",
+    /// Reads a text. Reports progress and what it tells to the page, which has no questions.
+    fn read_text(file: Reading<'_>) -> Option<File> {
+        let Reading { reader, port, start_ms, .. } = file;
+        let size_bytes = reader.size_bytes();
+        let mut reporter = Reporter::new(port);
+        let read = text::read(reader, |done_bytes| {
+            reporter.report(Progress {
+                stage: Stage::Reading,
+                done_bytes,
+                total_bytes: Some(size_bytes),
+                events: 0,
+            });
+        });
+        match read {
+            Err(error) => fail(fleet::unreadable(&error), port),
+            Ok(reading) if reading.is_empty() => fail(text::nothing(), port),
+            Ok(reading) => {
+                let told = text::told(&reading);
+                let read_ms = clock::now_ms() - start_ms;
+                port.send(&Reply::OpenedText(TextFile::new(size_bytes, read_ms, &told)));
+                None
+            }
+        }
     }
 }
 

@@ -1,13 +1,17 @@
-//! Errors without an allocator's figures: the driver's own, those of its libraries, llama.cpp's and TensorFlow's.
+//! Errors without an allocator's figures: the driver's own, those of its libraries, and other frameworks'.
 
 use memchr::memmem;
 
 use super::Found;
 use crate::cursor::Cursor;
+use crate::figure::Figure;
 use crate::record::{Api, Failure, Form};
 
+/// What ComfyUI says after an error, which may not have been pasted.
+pub(crate) const GOT_AN_OOM: &str = "Got an OOM";
+
 /// Errors of drivers and their libraries, without white space, and whose.
-const ERRORS: [(&str, Api, &str); 18] = [
+const ERRORS: [(&str, Api, &str); 20] = [
     (
         "CUDAerror:outofmemory",
         Api::Cuda,
@@ -53,6 +57,9 @@ const ERRORS: [(&str, Api, &str); 18] = [
         Api::Cuda,
         "NCCL: Cuda failure 2 'out of memory'",
     ),
+    // ComfyUI, which prints no more of what cudaMallocAsync says.
+    ("Allocationondevice", Api::Cuda, "Allocation on device"),
+    ("GotanOOM,unloadingallloadedmodels", Api::Cuda, GOT_AN_OOM),
     // JAX at run time, and CuPy.
     (
         "Outofmemoryallocating",
@@ -125,6 +132,187 @@ pub(crate) fn find(line: &[u8]) -> Option<Found> {
     })
 }
 
+/// Errors of other frameworks in one line, with what they tell; `after` is what follows.
+pub(crate) fn find_framework(line: &[u8], after: &[u8]) -> Option<Found> {
+    [
+        find_absurd(line),
+        find_tensor(line),
+        find_bfc(line),
+        find_paddle(line),
+        find_onnx(line, after),
+        find_gallocr(line, after),
+    ]
+    .into_iter()
+    .flatten()
+    .min_by_key(|found| found.start)
+}
+
+fn found(cursor: &Cursor<'_>, head: &str, failure: Failure, start: usize) -> Option<Found> {
+    Some(Found {
+        start: start - head.len(),
+        end: cursor.at,
+        failure,
+    })
+}
+
+/// The words of a request that torch does not even print.
+pub(crate) const ABSURD: &str = "Tried to allocate more than 1EB memory";
+
+fn find_absurd(line: &[u8]) -> Option<Found> {
+    const HEAD: &str = "Triedtoallocatemorethan1EBmemory";
+    let cursor = Cursor::behind(line, HEAD)?;
+    let mut failure = Failure::new(Api::Other, Form::Driver);
+    failure.words = ABSURD.to_owned();
+    found(&cursor, HEAD, failure, cursor.at)
+}
+
+/// Types of TensorFlow, longer names before their beginnings, and their bytes.
+const TYPES: [(&str, u64); 16] = [
+    ("float", 4),
+    ("double", 8),
+    ("half", 2),
+    ("bfloat16", 2),
+    ("uint16", 2),
+    ("uint32", 4),
+    ("uint64", 8),
+    ("uint8", 1),
+    ("int16", 2),
+    ("int32", 4),
+    ("int64", 8),
+    ("int8", 1),
+    ("bool", 1),
+    ("complex64", 8),
+    ("complex128", 16),
+    ("variant", 0),
+];
+
+/// TensorFlow: `OOM when allocating tensor with shape[1024,4096] and type float on /job:…/device:GPU:0 by allocator GPU_0_bfc`
+fn find_tensor(line: &[u8]) -> Option<Found> {
+    const HEAD: &str = "OOMwhenallocatingtensorwithshape[";
+    let mut cursor = Cursor::behind(line, HEAD)?;
+    let start = cursor.at;
+    let mut failure = Failure::new(Api::Other, Form::Other);
+    let mut count = Some(1_u64);
+    while let Some(side) = cursor.number() {
+        count = count.and_then(|count| count.checked_mul(side));
+        let _last = cursor.eat(",");
+    }
+    cursor.eat("]")?;
+    let end = cursor.at;
+    if cursor.eat("andtype").is_some()
+        && let Some((_, bytes)) = TYPES.iter().find(|(name, _)| cursor.eat(name).is_some())
+        // Else it is the beginning of another type.
+        && cursor.eat("on/").is_some()
+    {
+        let shape = String::from_utf8_lossy(&line[start..end - 1]).into_owned();
+        let bytes = count.and_then(|count| count.checked_mul(*bytes));
+        failure.requested = bytes.filter(|&bytes| bytes > 0).map(|bytes| Figure {
+            bytes,
+            off_bytes: 0,
+            text: format!("shape [{shape}]"),
+        });
+    }
+    // On the CPU it is the computer's memory.
+    let rest = &cursor.rest()[..cursor.rest().len().min(120)];
+    if memmem::find(rest, b"device:CPU").is_some() {
+        return None;
+    }
+    if cursor.seek("device:GPU:", 100).is_some() {
+        failure.device = cursor.number();
+    }
+    failure.words = "TensorFlow: OOM when allocating tensor".to_owned();
+    found(&cursor, HEAD, failure, start)
+}
+
+/// TensorFlow: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.53GiB (rounded to 2715310336)`. What it says is no
+/// failure is none.
+fn find_bfc(line: &[u8]) -> Option<Found> {
+    const HEAD: &str = "ranoutofmemorytryingtoallocate";
+    let mut cursor = Cursor::behind(line, HEAD)?;
+    let start = cursor.at;
+    let is_of_gpu = memmem::find(&line[..start], b"Allocator(GPU_").is_some();
+    if !is_of_gpu || memmem::find(line, b"notafailure").is_some() {
+        return None;
+    }
+    let mut failure = Failure::new(Api::Other, Form::Other);
+    failure.requested = Some(cursor.figure()?);
+    failure.words = "TensorFlow: ran out of memory".to_owned();
+    found(&cursor, HEAD, failure, start)
+}
+
+/// Paddle: `Out of memory error on GPU 0. Cannot allocate 512.000000MB memory on GPU 0, 7.9GB memory has been allocated and
+/// available memory is only 143.0MB.`
+fn find_paddle(line: &[u8]) -> Option<Found> {
+    const HEAD: &str = "OutofmemoryerroronGPU";
+    let mut cursor = Cursor::behind(line, HEAD)?;
+    let start = cursor.at;
+    let mut failure = Failure::new(Api::Cuda, Form::Other);
+    failure.device = cursor.number();
+    cursor.eat(".Cannotallocate")?;
+    failure.requested = Some(cursor.figure()?);
+    if cursor.seek("availablememoryisonly", 120).is_some() {
+        failure.free = cursor.figure();
+    }
+    failure.words = "Paddle: out of memory".to_owned();
+    found(&cursor, HEAD, failure, start)
+}
+
+/// ONNX Runtime: `Failed to allocate memory for requested buffer of size 37748736`, and of its arena `Available memory of 0 is
+/// smaller than requested bytes of 3221225472`.
+fn find_onnx(line: &[u8], after: &[u8]) -> Option<Found> {
+    let heads = [
+        "Failedtoallocatememoryforrequestedbufferofsize",
+        "issmallerthanrequestedbytesof",
+    ];
+    let (mut cursor, head) = heads
+        .iter()
+        .find_map(|head| Some((Cursor::behind(line, head)?, *head)))?;
+    let start = cursor.at;
+    let mut failure = Failure::new(Api::Other, Form::Other);
+    failure.requested = whole_number(&mut cursor, after);
+    failure.words = "ONNX Runtime: no memory for a buffer".to_owned();
+    found(&cursor, head, failure, start)
+}
+
+/// A number of bytes, which has no unit behind it. Where its line or the text ends with it, the rest may have been cut off or
+/// stand in the next line: only a word there says that it is whole.
+fn whole_number(cursor: &mut Cursor<'_>, after: &[u8]) -> Option<Figure> {
+    let bytes = cursor.number()?;
+    let next = cursor.rest().first().or(after.first())?;
+    (!next.is_ascii_digit()).then(|| Figure {
+        bytes,
+        off_bytes: 0,
+        text: format!("{bytes} bytes"),
+    })
+}
+
+/// llama.cpp: `ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 8753520640`, `ggml_vulkan: Device memory
+/// allocation of size 3959422976 failed.`
+fn find_gallocr(line: &[u8], after: &[u8]) -> Option<Found> {
+    let mut failure = Failure::new(Api::Other, Form::Ggml);
+    failure.words = "a buffer could not be allocated".to_owned();
+    const VULKAN: &str = "ggml_vulkan:Devicememoryallocationofsize";
+    if let Some(mut cursor) = Cursor::behind(line, VULKAN) {
+        let start = cursor.at;
+        failure.requested = whole_number(&mut cursor, after);
+        cursor.eat("failed")?;
+        return found(&cursor, VULKAN, failure, start);
+    }
+    const HEAD: &str = "ggml_gallocr_reserve_n";
+    let mut cursor = Cursor::behind(line, HEAD)?;
+    let start = cursor.at;
+    cursor.seek(":failedtoallocate", 8)?;
+    if cursor.eat("CUDA").is_some() {
+        failure.api = Api::Cuda;
+        failure.device = cursor.number();
+    } else if cursor.eat("CPU").is_some() {
+        return None;
+    }
+    cursor.seek("bufferofsize", 24)?;
+    failure.requested = whole_number(&mut cursor, after);
+    found(&cursor, HEAD, failure, start)
+}
+
 /// `allocating 9866.00 MiB on device 1: cudaMalloc failed: out of memory`, with what llama.cpp told of the device before.
 pub(crate) fn find_ggml(line: &[u8]) -> Option<Found> {
     const END: &str = "cudaMallocfailed:outofmemory";
@@ -146,7 +334,7 @@ pub(crate) fn find_ggml(line: &[u8]) -> Option<Found> {
 }
 
 /// What llama.cpp says of a device before it loads: `using device CUDA0 (…) - 23871 MiB free`.
-pub(crate) fn ggml_free(before: &[u8], device: u64) -> Option<crate::figure::Figure> {
+pub(crate) fn ggml_free(before: &[u8], device: u64) -> Option<Figure> {
     let head = format!("usingdeviceCUDA{device}(");
     let at = memmem::rfind(before, head.as_bytes())?;
     let mut cursor = Cursor::new(before);

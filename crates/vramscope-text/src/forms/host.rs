@@ -14,11 +14,24 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
         kind,
         requested: None,
     };
-    if has("Outofmemory:Killedprocess")
-        || has("Memorycgroupoutofmemory")
-        || has("oom-kill:constraint")
-    {
+    const KERNEL: [&str; 7] = [
+        "Outofmemory:Killedprocess",
+        "Memorycgroupoutofmemory",
+        "oom-kill:constraint",
+        // Slurm, and Kubernetes.
+        "oom_killevent",
+        ":OutOfMemory",
+        "State:OUT_OF_MEMORY",
+        "OOMKilled",
+    ];
+    if KERNEL.iter().any(|word| has(word)) {
         return Some((0, of(HostKind::Kernel)));
+    }
+    if has("OOMwhenallocatingtensor") && has("device:CPU") {
+        return Some((0, of(HostKind::Allocation)));
+    }
+    if has("WinError1455") {
+        return Some((at("WinError 1455"), of(HostKind::PagingFile)));
     }
     if has("DataLoaderworker(pid") && has("killedbysignal:") {
         let kind = match has("Buserror") {
@@ -51,7 +64,10 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
     };
     for word in ["std::bad_alloc", "MemoryError"] {
         if let Some(found) = memmem::find(line, word.as_bytes()).filter(|_| !is_of_device()) {
-            let is_word = found == 0 || !line[found - 1].is_ascii_alphanumeric();
+            let before = &line[..found];
+            // numpy calls its own `_ArrayMemoryError`.
+            let is_word = before.ends_with(b"_Array")
+                || !before.last().is_some_and(u8::is_ascii_alphanumeric);
             let requested =
                 Cursor::behind(compact, "Unabletoallocate").and_then(|mut it| it.figure());
             let kind = HostKind::Allocation;

@@ -1,4 +1,6 @@
-//! Errors of vLLM before it serves, which are of its own arithmetic.
+//! Errors of vLLM and SGLang before they serve, which are of their own arithmetic.
+
+use vramscope_core::units::Count;
 
 use super::Found;
 use crate::cursor::Cursor;
@@ -6,10 +8,51 @@ use crate::record::{Api, Failure, Form};
 
 /// An error of vLLM.
 pub(crate) fn find(text: &[u8]) -> Option<Found> {
-    [find_start(text), find_length(text), find_cache(text)]
-        .into_iter()
-        .flatten()
-        .min_by_key(|found| found.start)
+    [
+        find_start(text),
+        find_length(text),
+        find_tokens(text),
+        find_cache(text),
+        find_sglang(text),
+    ]
+    .into_iter()
+    .flatten()
+    .min_by_key(|found| found.start)
+}
+
+/// `The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache (3664).`
+fn find_tokens(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "maxseqlen(";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    let wanted = cursor.number()?;
+    cursor.eat(")islargerthanthemaximumnumberoftokensthatcanbestoredinKVcache(")?;
+    let room = cursor.number()?;
+    cursor.eat(")")?;
+    let mut failure = Failure::new(Api::Other, Form::VllmLength);
+    failure.words = format!(
+        "One request of full length has {} tokens, and the KV cache has room for {}",
+        Count(wanted),
+        Count(room)
+    );
+    Some(Found {
+        start,
+        end: cursor.at,
+        failure,
+    })
+}
+
+/// SGLang: `Not enough memory. Please try to increase --mem-fraction-static.`
+fn find_sglang(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "Notenoughmemory.Pleasetrytoincrease--mem-fraction-static";
+    let cursor = Cursor::behind(text, HEAD)?;
+    let mut failure = Failure::new(Api::Other, Form::SglangCache);
+    failure.words = "no memory is left for the KV cache".to_owned();
+    Some(Found {
+        start: cursor.at - HEAD.len(),
+        end: cursor.at,
+        failure,
+    })
 }
 
 /// `Free memory on device cuda:0 (59.32/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB).`

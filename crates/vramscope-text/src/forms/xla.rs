@@ -66,6 +66,23 @@ pub(crate) fn find_gpu(text: &[u8]) -> Option<Found> {
     })
 }
 
+/// JAX on TPUs: `Attempting to reserve 3.49G at the bottom of memory. That was not possible. There are 2.82G free, …`
+pub(crate) fn find_reserve(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "Attemptingtoreserve";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    let mut failure = Failure::new(Api::Tpu, Form::Xla);
+    failure.requested = Some(cursor.short_figure()?);
+    cursor.eat("atthebottomofmemory.Thatwasnotpossible.Thereare")?;
+    failure.free = Some(cursor.short_figure()?);
+    cursor.eat("free")?;
+    Some(Found {
+        start,
+        end: cursor.at,
+        failure,
+    })
+}
+
 fn stats(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
     cursor.seek("totalallocation:", 400)?;
     // What the program needs in all.

@@ -1,6 +1,6 @@
 //! What is read of each form, to the byte, and where.
 
-use vramscope_text::{Class, Report, conclude, read};
+use vramscope_text::{Class, Report, conclude, read, whole};
 
 #[test]
 fn an_error_in_a_log_has_its_place_and_figures() {
@@ -258,4 +258,175 @@ fn a_list_that_is_cut_off_takes_nothing_from_the_next_error() {
         })
         .collect();
     assert_eq!(allocated, [None, Some(12 << 20)]);
+}
+
+/// Class, request and free memory of the first failure of a text, and how many there are; `None` if it has none.
+fn first(text: &str) -> Option<(Class, Option<u64>, Option<u64>, usize)> {
+    let reading = read(text.as_bytes());
+    let record = reading.records.first()?;
+    let (requested, free) = record.request();
+    let bytes = |figure: Option<&vramscope_text::Figure>| figure.map(|figure| figure.bytes);
+    let class = conclude(record)?.main().class;
+    Some((class, bytes(requested), bytes(free), reading.records.len()))
+}
+
+#[test]
+fn other_frameworks_errors_are_read() {
+    use Class::{HostMemory, Limit, RequestTooLarge, TooMuchLive, Unknown};
+    let tensor = 500 * 17 * 17 * 4032 * 4;
+    for (text, wanted) in [
+        (
+            "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[500,17,17,4032] and type float on \
+             /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n",
+            (Unknown, Some(tensor), None),
+        ),
+        (
+            "step 1\nOOM when allocating tensor with shape[500,17] and type float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu\n",
+            (HostMemory, None, None),
+        ),
+        (
+            "OOM when allocating tensor with shape[100,4096,32]\n",
+            (Unknown, None, None),
+        ),
+        (
+            "2021-03-01 10:00:00.123: W tensorflow/core/common_runtime/bfc_allocator.cc:431] Allocator (GPU_0_bfc) ran out of memory trying to \
+             allocate 2.50GiB (rounded to 2684354560)requested by op conv\n",
+            (Unknown, Some(5 << 29), None),
+        ),
+        (
+            "RESOURCE_EXHAUSTED: Attempting to reserve 18.00G at the bottom of memory. That was not possible. There are 15.00G free, 0B \
+             reserved, and 15.00G reservable.\n",
+            (TooMuchLive, Some(18 << 30), Some(15 << 30)),
+        ),
+        (
+            "torch.OutOfMemoryError: Allocation on device \n\nGot an OOM, unloading all loaded models.\n",
+            (Unknown, None, None),
+        ),
+        (
+            "Got an OOM, unloading all loaded models.\n",
+            (Unknown, None, None),
+        ),
+        (
+            "ggml_vulkan: Device memory allocation of size 3959422976 failed.\nggml_vulkan: vk::Device::allocateMemory: \
+             ErrorOutOfDeviceMemory\nggml_gallocr_reserve_n: failed to allocate Vulkan0 buffer of size 3959422976\n",
+            (Unknown, Some(3_959_422_976), None),
+        ),
+        (
+            "ggml_gallocr_reserve_n_impl: failed to allocate CUDA0 buffer of size 8753520640\ngraph_reserve: failed to allocate compute buffers\n",
+            (Unknown, Some(8_753_520_640), None),
+        ),
+        (
+            "ValueError: The model's max seq len (4096) is larger than the maximum number of tokens that can be stored in KV cache (3664). Try \
+             increasing\n",
+            (RequestTooLarge, None, None),
+        ),
+        (
+            "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n",
+            (Limit, None, None),
+        ),
+        (
+            "Out of memory error on GPU 0. Cannot allocate 512.000000MB memory on GPU 0, 7.9GB memory has been allocated and available memory is \
+             only 143.0MB.\n",
+            (Unknown, Some(512 << 20), Some(143 << 20)),
+        ),
+        (
+            "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 37748736\nAborted\n",
+            (Unknown, Some(36 << 20), None),
+        ),
+        (
+            "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.\n",
+            (RequestTooLarge, None, None),
+        ),
+    ] {
+        let (class, requested, free) = wanted;
+        assert_eq!(first(text), Some((class, requested, free, 1)), "{text}");
+    }
+    // TensorFlow says so itself.
+    let no_failure = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB with freed_by_count=0. The caller indicates that this is \
+                      not a failure, but may mean that there could be performance gains if more memory were available.\n";
+    assert_eq!(first(no_failure), None);
+}
+
+#[test]
+fn host_errors_have_their_names() {
+    for text in [
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=1234.0. Some of the step tasks have been OOM Killed.\n",
+        "srun: error: node1: task 0: Out Of Memory\n",
+        "State: OUT_OF_MEMORY (exit code 0)\n",
+        "    Last State:     Terminated\n      Reason:       OOMKilled\n",
+        "  exitcode : -9 (pid: 4242)\n",
+        "  traceback : Signal 9 (SIGKILL) received by PID 4242\n",
+        "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 2.98 GiB for an array with shape (20000, 20000) and data type float64\n",
+        "OSError: [WinError 1455] The paging file is too small for this operation to complete. Error loading caffe2_detectron_ops.dll\n",
+    ] {
+        let class = first(text).map(|(class, ..)| class);
+        assert_eq!(class, Some(Class::HostMemory), "{text}");
+    }
+}
+
+#[test]
+fn what_has_not_happened_is_no_failure() {
+    for text in [
+        "  File \"a.py\", line 3, in f\n    except MemoryError:\n",
+        "    raise MemoryError('no')\n",
+        "    print('CUDA error: out of memory')\n",
+        "    if 'CUDA error: out of memory' in str(error):\n",
+        "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2024-01-01T00:00:00 DUE TO TIME LIMIT ***\nKilled\n",
+    ] {
+        assert_eq!(first(text), None, "{text}");
+    }
+}
+
+/// llama.cpp tells what is free before it loads; XLA what a program needs in all.
+#[test]
+fn figures_are_called_what_they_are() {
+    let text = "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA RTX) - 23871 MiB free\n\
+                ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9866.00 MiB on device 0: cudaMalloc failed: out of memory\n\
+                RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.\nBufferAssignment stats:\n    total allocation: \
+                12.00MiB\n    total fragmentation: 0B (0.00%)\n";
+    let reading = read(text.as_bytes());
+    let labels: Vec<Vec<&str>> = reading
+        .records
+        .iter()
+        .map(|record| match &record.report {
+            Report::Failure(failure) => {
+                let figures = failure.figures().into_iter();
+                figures
+                    .filter_map(|(_, label, figure)| figure.map(|_| label))
+                    .collect()
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        labels,
+        [
+            vec!["requested", "free before the model was loaded"],
+            vec!["requested", "needed in all"]
+        ]
+    );
+    assert_eq!(reading.records[0].request().1, None);
+}
+
+/// Ranks of several computers have devices of the same numbers, so that another process must be seen as well.
+#[test]
+fn ranks_on_one_device_are_odd() {
+    let error = |rank: u64, others: &str| {
+        format!(
+            "[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of \
+             which 1.00 GiB is free.{others} Including non-PyTorch memory, this process has 38.00 GiB memory in use.\n"
+        )
+    };
+    let odd = |text: &str| whole(&read(text.as_bytes())).odd;
+    let beside = " Process 77 has 40.00 GiB memory in use.";
+    let found = odd(&(error(0, beside) + &error(1, beside)));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with(
+            "rank 0, rank 1 failed on device 0, of which another process held 40.0 GiB."
+        ),
+        "{found:?}"
+    );
+    assert!(odd(&(error(0, "") + &error(8, ""))).is_empty());
+    assert!(odd(&error(0, beside)).is_empty());
 }

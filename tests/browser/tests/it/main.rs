@@ -29,6 +29,7 @@ mod search;
 mod selection;
 mod share;
 mod sources;
+mod text;
 mod timeline;
 mod what_if;
 mod window;

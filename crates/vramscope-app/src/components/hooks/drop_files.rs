@@ -1,4 +1,4 @@
-//! Files dropped anywhere on the window, or pasted.
+//! Files dropped anywhere on the window, or pasted; and pasted texts.
 
 use crate::components::hooks::{Setter, use_effect_on, use_kept};
 use gloo::events::{EventListener, EventListenerOptions};
@@ -9,7 +9,7 @@ use yew::prelude::*;
 use crate::browser::{clock, files};
 use crate::engine::Source;
 
-/// Opens files that are dropped or pasted. Where the page around this one chooses them, `open` is `None`, and they are
+/// Opens files that are dropped or pasted, and the text of an error that is pasted. Where the page around this one chooses them, `open` is `None`, and they are
 /// refused: the browser would show a dropped one in place of the page. Returns whether files are being dragged over the
 /// window.
 #[hook]
@@ -25,9 +25,12 @@ pub(crate) fn use_drop(open: Option<Callback<Vec<Source>>>) -> bool {
                 let transfer = event
                     .dyn_ref::<ClipboardEvent>()
                     .and_then(ClipboardEvent::clipboard_data);
-                if let Some(open) = &open {
-                    give(open, Source::files(files::of_transfer(transfer)));
+                let Some(open) = &open else { return };
+                let mut pasted = files::of_transfer(transfer.clone());
+                if pasted.is_empty() && !files::is_field(event.target()) {
+                    pasted.extend(files::text_of_transfer(transfer));
                 }
+                give(open, Source::files(pasted));
             });
             clock::mark("vramscope:started");
             move || drop((drags, paste))

@@ -1,9 +1,9 @@
 //! The parts of an answer about a text: all failures, then the first of them in full.
 
-use vramscope_core::units::{Bytes, Count};
+use vramscope_core::units::Bytes;
 use vramscope_text::{
-    Cause, Conclusion, Failure, Figure, Reading, Record, Report, Summary, Whole, conclude,
-    next_steps, whole,
+    Cause, Conclusion, Failure, Figure, Reading, Record, Report, conclude, next_steps, notes,
+    who_failed, whole,
 };
 
 use crate::report::{Cell, Column, Part, column, detail};
@@ -23,21 +23,14 @@ pub(super) fn of(name: &str, reading: &Reading, first: usize) -> Vec<Part> {
         "failures",
         "failures",
         Cell::Number(whole.failures),
-        match whole.who.len() {
-            0 | 1 => String::new(),
-            count => format!(
-                "of {} ranks or devices: {}",
-                Count(count as u64),
-                listed(&whole.who)
-            ),
-        },
+        who_failed(&whole),
     );
     let command = reading.command.clone();
     head.fact("command", "command", Cell::or_none(command, Cell::Text));
     failures_table(&mut head, reading);
     usage_table(&mut head, reading);
     devices_table(&mut head, reading);
-    notes(&mut head, reading, &whole);
+    head.notes = notes(reading, &whole);
     let mut parts = vec![head];
     let in_order = whole.first.into_iter().chain(0..reading.records.len());
     let mut told = Vec::new();
@@ -59,45 +52,8 @@ pub(super) fn of(name: &str, reading: &Reading, first: usize) -> Vec<Part> {
     parts
 }
 
-/// What is odd, what is left out, and that there is nothing.
-fn notes(part: &mut Part, reading: &Reading, whole: &Whole) {
-    for record in &reading.records {
-        if let Report::Summary(summary) = &record.report {
-            summary_notes(part, record, summary);
-        }
-    }
-    part.notes.extend(whole.odd.iter().cloned());
-    if reading.left_out > 0 {
-        part.notes.push(format!(
-            "{} later reports are left out.",
-            Count(reading.left_out)
-        ));
-    }
-    if reading.records.is_empty() && reading.usage.is_empty() {
-        part.notes.push(
-            "Nothing here is in a form that vramscope knows: no out-of-memory error of PyTorch, XLA, llama.cpp or a driver, no table of nvidia-smi."
-                .to_owned(),
-        );
-    }
-}
-
-/// Names, the first few of many.
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 8;
-    let shown = names
-        .iter()
-        .take(MOST)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    match names.len() > MOST {
-        true => format!("{shown}, …"),
-        false => shown,
-    }
-}
-
-fn size(figure: &Option<Figure>) -> Cell {
-    Cell::or_none(figure.as_ref(), |figure| Cell::Bytes(figure.bytes))
+fn size(figure: Option<&Figure>) -> Cell {
+    Cell::or_none(figure, |figure| Cell::Bytes(figure.bytes))
 }
 
 fn text(text: &str) -> Cell {
@@ -129,17 +85,13 @@ fn failures_table(part: &mut Part, reading: &Reading) {
     let rows = reading.records.iter().filter_map(|record| {
         let told = conclude(record)?;
         let cause = told.main();
-        let (requested, free) = match &record.report {
-            Report::Failure(failure) => (size(&failure.requested), size(&failure.free)),
-            Report::Host(failure) => (size(&failure.requested), Cell::None),
-            _ => (Cell::None, Cell::None),
-        };
+        let (requested, free) = record.request();
         Some(vec![
             Cell::Number(record.line),
-            text(&from(record)),
+            text(&record.teller()),
             Cell::Number(record.times),
-            requested,
-            free,
+            size(requested),
+            size(free),
             Cell::Text(cause.why.to_owned()),
             json(cause.class),
             json(cause.sure),
@@ -147,16 +99,6 @@ fn failures_table(part: &mut Part, reading: &Reading) {
         ])
     });
     part.table("failed", "", &COLUMNS, rows.take(MOST_ROWS).collect());
-}
-
-/// Who told a record: a rank, or the device.
-fn from(record: &Record) -> String {
-    match &record.report {
-        Report::Failure(failure) if record.from.is_empty() => failure
-            .device
-            .map_or_else(String::new, |device| format!("device {device}")),
-        _ => record.from.clone(),
-    }
 }
 
 fn usage_table(part: &mut Part, reading: &Reading) {
@@ -220,27 +162,6 @@ fn devices_table(part: &mut Part, reading: &Reading) {
     );
 }
 
-fn summary_notes(part: &mut Part, record: &Record, summary: &Summary) {
-    let (Some(allocated), Some(reserved)) = (&summary.allocated, &summary.reserved) else {
-        return;
-    };
-    let pieces = summary.not_releasable.as_ref();
-    let pieces = pieces.map(|pieces| {
-        format!(
-            ", {} of it in segments that are partly in use",
-            Bytes(pieces.bytes)
-        )
-    });
-    part.notes.push(format!(
-        "memory_summary() at line {}: {} allocated of {} reserved; {} free in PyTorch{}.",
-        Count(record.line),
-        Bytes(allocated.bytes),
-        Bytes(reserved.bytes),
-        Bytes(reserved.bytes.saturating_sub(allocated.bytes)),
-        pieces.unwrap_or_default()
-    ));
-}
-
 /// A failure in full.
 fn explained(name: &str, record: &Record, told: &Conclusion, command: Option<&str>) -> Part {
     let mut part = Part {
@@ -248,7 +169,7 @@ fn explained(name: &str, record: &Record, told: &Conclusion, command: Option<&st
         ..Part::default()
     };
     let cause = told.main();
-    part.prose.push(explanation(cause));
+    part.prose.push(cause.explanation());
     part.fact("line", "line", Cell::Number(record.line));
     part.fact("offset", "", Cell::Number(record.offset));
     part.fact("from", "from", text(&record.from));
@@ -272,7 +193,7 @@ fn explained(name: &str, record: &Record, told: &Conclusion, command: Option<&st
         "how sure",
         Cell::Text(cause.sure.word().to_owned()),
     );
-    part.fact("explanation", "", Cell::Text(explanation(cause)));
+    part.fact("explanation", "", Cell::Text(cause.explanation()));
     shares_table(&mut part, told);
     if let Report::Failure(failure) = &record.report {
         lists(&mut part, failure);
@@ -291,12 +212,6 @@ fn explained(name: &str, record: &Record, told: &Conclusion, command: Option<&st
     part
 }
 
-fn explanation(cause: &Cause) -> String {
-    format!("{}. {}", cause.title, cause.seen)
-        .trim_end()
-        .to_owned()
-}
-
 fn figures(part: &mut Part, failure: &Failure) {
     part.fact("api", "", json(failure.api));
     part.fact("form", "", json(failure.form));
@@ -306,24 +221,8 @@ fn figures(part: &mut Part, failure: &Failure) {
         "device number",
         Cell::or_none(device, Cell::Number),
     );
-    for (key, label, figure) in [
-        ("requested_bytes", "requested", &failure.requested),
-        ("device_free_bytes", "free on the device", &failure.free),
-        ("device_bytes", "device", &failure.total),
-        ("allowed_bytes", "allowed", &failure.allowed),
-        ("allocated_bytes", "allocated", &failure.allocated),
-        (
-            "in_pools_bytes",
-            "of it unused in private pools",
-            &failure.in_pools,
-        ),
-        ("unallocated_bytes", "free in PyTorch", &failure.unallocated),
-        ("elsewhere_bytes", "outside PyTorch", &failure.elsewhere),
-        ("in_use_bytes", "held by this process", &failure.in_use),
-    ] {
-        let rounded = figure.as_ref().filter(|figure| figure.off_bytes > 0);
-        let remark = rounded.map(|it| format!("printed as {}, ± {}", it.text, Bytes(it.off_bytes)));
-        let remark = remark.unwrap_or_default();
+    for (key, label, figure) in failure.figures() {
+        let remark = figure.map(Figure::remark).unwrap_or_default();
         part.fact_with(key, label, size(figure), remark);
     }
 }
@@ -386,7 +285,7 @@ fn causes_table(part: &mut Part, causes: &[Cause]) {
             Cell::Text(cause.why.to_owned()),
             Cell::Text(cause.sure.word().to_owned()),
             json(cause.class),
-            Cell::Text(explanation(cause)),
+            Cell::Text(cause.explanation()),
         ]
     });
     part.table("causes", "", &COLUMNS, rows.collect());
