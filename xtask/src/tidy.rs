@@ -41,6 +41,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "vramscope-core",
             "vramscope-inductor",
             "vramscope-plan",
+            "vramscope-text",
             "vramscope-view",
         ],
     ),

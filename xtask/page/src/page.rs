@@ -41,11 +41,12 @@ pub const FAST: Profile = Profile {
 };
 
 /// The page's crates.
-pub const CRATES: [&str; 5] = [
+pub const CRATES: [&str; 6] = [
     "vramscope-app",
     "vramscope-core",
     "vramscope-inductor",
     "vramscope-plan",
+    "vramscope-text",
     "vramscope-view",
 ];
 
