@@ -171,5 +171,5 @@ fn every_question_and_answer_arrives() {
     assert_eq!(variants_arriving::<Question>(), Question::KINDS.len());
     assert_eq!(variants_arriving::<Answer>(), Question::KINDS.len());
     assert_eq!(variants_arriving::<Request>(), 7);
-    assert_eq!(variants_arriving::<Reply>(), 12);
+    assert_eq!(variants_arriving::<Reply>(), 13);
 }
