@@ -14,6 +14,7 @@ use vramscope_core::units::Bytes;
 pub use self::share::{Share, ShareOf};
 
 use crate::advice::need_less;
+use crate::figure::Figure;
 use crate::forms::driver::ABSURD;
 use crate::record::{Failure, Form, HostFailure, HostKind, Record, Report};
 
@@ -438,10 +439,12 @@ fn of_xla(failure: &Failure) -> Vec<Cause> {
             title,
         )];
     }
-    let whole = failure
-        .allocated
-        .as_ref()
-        .map_or(needed.bytes, |whole| whole.bytes.max(needed.bytes));
+    vec![of_xla_alone(needed, failure.allocated.as_ref())]
+}
+
+/// The same where the text has no figure of the device.
+fn of_xla_alone(needed: &Figure, in_all: Option<&Figure>) -> Cause {
+    let whole = in_all.map_or(needed.bytes, |whole| whole.bytes.max(needed.bytes));
     if whole < 1 << 30 {
         let title = format!(
             "The program needs only {}: others, or arrays of earlier programs, held the device",
@@ -454,18 +457,13 @@ fn of_xla(failure: &Failure) -> Vec<Cause> {
             title,
         );
         cause.to_try.push("JAX takes three quarters of a device when it starts: another JAX, or TensorFlow, finds nothing left. XLA_PYTHON_CLIENT_PREALLOCATE=false or XLA_PYTHON_CLIENT_MEM_FRACTION=.4 leaves room.".to_owned());
-        return vec![cause];
+        return cause;
     }
     let title = format!(
         "The program needs {} at once; the text does not tell what the device has",
         Bytes(whole)
     );
-    vec![xla_cause(
-        Class::TooMuchLive,
-        Sure::Possible,
-        Verdict::Short,
-        title,
-    )]
+    xla_cause(Class::TooMuchLive, Sure::Possible, Verdict::Short, title)
 }
 
 fn xla_cause(class: Class, sure: Sure, verdict: Verdict, title: String) -> Cause {

@@ -40,7 +40,10 @@ pub(super) fn read(mut text: impl Read, mut on_progress: impl FnMut(u64)) -> io:
 /// The failure of a text that tells nothing of memory.
 pub(super) fn nothing() -> protocol::Failure {
     protocol::Failure {
-        message: NOTHING.to_owned(),
+        message: format!(
+            "This is no memory snapshot. {}",
+            NOTHING.trim_end_matches('.')
+        ),
         advice: "Open a snapshot, or the text of an out-of-memory error from its first line on: whole logs will do.".to_owned(),
         ..protocol::Failure::default()
     }

@@ -36,11 +36,11 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
     if has("DataLoaderworker(pid") && has("killedbysignal:") {
         let kind = match has("Buserror") {
             true => HostKind::SharedMemory,
-            false => HostKind::Worker,
+            // Other signals are faults of the program.
+            false if has("signal:Killed") => HostKind::Worker,
+            false => return None,
         };
-        // Other signals are faults of the program.
-        let is_of_memory = has("Buserror") || has("signal:Killed");
-        return is_of_memory.then(|| (at("DataLoader worker"), of(kind)));
+        return Some((at("DataLoader worker"), of(kind)));
     }
     if has("insufficientsharedmemory(shm)") {
         return Some((at("insufficient"), of(HostKind::SharedMemory)));
@@ -56,6 +56,22 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
         let kind = HostKind::Allocation;
         return Some((at("DefaultCPUAllocator"), HostFailure { kind, requested }));
     }
+    if let Some(found) = find_allocation(line, compact, after) {
+        return Some(found);
+    }
+    if has("exitcode-9") || has("exitcode:-9") || has("Signal9(SIGKILL)") {
+        return Some((0, of(HostKind::Killed)));
+    }
+    // As a shell prints it: the last word of a line, or before the command.
+    let end = memmem::rfind(line, b"Killed")?;
+    let is_last = line[end + 6..].trim_ascii().is_empty() || line[end + 6..].starts_with(b"     ");
+    let is_word = end == 0 || !line[end - 1].is_ascii_alphanumeric();
+    (is_last && is_word).then(|| (end, of(HostKind::Killed)))
+}
+
+/// An allocation that failed, by the name of its error.
+fn find_allocation(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, HostFailure)> {
+    let has = |word: &str| memmem::find(compact, word.as_bytes()).is_some();
     // Errors of devices are called by the same names.
     let is_of_device = || {
         ["cuda", "CUDA", "hip", "HIP", "rmm", "outofmemory"]
@@ -74,12 +90,5 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
             return is_word.then_some((found, HostFailure { kind, requested }));
         }
     }
-    if has("exitcode-9") || has("exitcode:-9") || has("Signal9(SIGKILL)") {
-        return Some((0, of(HostKind::Killed)));
-    }
-    // As a shell prints it: the last word of a line, or before the command.
-    let end = memmem::rfind(line, b"Killed")?;
-    let is_last = line[end + 6..].trim_ascii().is_empty() || line[end + 6..].starts_with(b"     ");
-    let is_word = end == 0 || !line[end - 1].is_ascii_alphanumeric();
-    (is_last && is_word).then(|| (end, of(HostKind::Killed)))
+    None
 }

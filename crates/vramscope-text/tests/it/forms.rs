@@ -270,11 +270,20 @@ fn first(text: &str) -> Option<(Class, Option<u64>, Option<u64>, usize)> {
     Some((class, bytes(requested), bytes(free), reading.records.len()))
 }
 
+/// Asserts what the first failure of each text is: its class, and the bytes that were requested and free.
+fn first_of_each<'a>(
+    cases: impl IntoIterator<Item = (&'a str, (Class, Option<u64>, Option<u64>))>,
+) {
+    for (text, (class, requested, free)) in cases {
+        assert_eq!(first(text), Some((class, requested, free, 1)), "{text}");
+    }
+}
+
 #[test]
-fn other_frameworks_errors_are_read() {
-    use Class::{HostMemory, Limit, RequestTooLarge, TooMuchLive, Unknown};
+fn errors_of_tensorflow_jax_and_comfyui_are_read() {
+    use Class::{HostMemory, TooMuchLive, Unknown};
     let tensor = 500 * 17 * 17 * 4032 * 4;
-    for (text, wanted) in [
+    first_of_each([
         (
             "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[500,17,17,4032] and type float on \
              /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n",
@@ -306,6 +315,17 @@ fn other_frameworks_errors_are_read() {
             "Got an OOM, unloading all loaded models.\n",
             (Unknown, None, None),
         ),
+    ]);
+    // TensorFlow says so itself.
+    let no_failure = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB with freed_by_count=0. The caller indicates that this is \
+                      not a failure, but may mean that there could be performance gains if more memory were available.\n";
+    assert_eq!(first(no_failure), None);
+}
+
+#[test]
+fn errors_of_other_frameworks_are_read() {
+    use Class::{Limit, RequestTooLarge, Unknown};
+    first_of_each([
         (
             "ggml_vulkan: Device memory allocation of size 3959422976 failed.\nggml_vulkan: vk::Device::allocateMemory: \
              ErrorOutOfDeviceMemory\nggml_gallocr_reserve_n: failed to allocate Vulkan0 buffer of size 3959422976\n",
@@ -337,14 +357,7 @@ fn other_frameworks_errors_are_read() {
             "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.\n",
             (RequestTooLarge, None, None),
         ),
-    ] {
-        let (class, requested, free) = wanted;
-        assert_eq!(first(text), Some((class, requested, free, 1)), "{text}");
-    }
-    // TensorFlow says so itself.
-    let no_failure = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB with freed_by_count=0. The caller indicates that this is \
-                      not a failure, but may mean that there could be performance gains if more memory were available.\n";
-    assert_eq!(first(no_failure), None);
+    ]);
 }
 
 #[test]
