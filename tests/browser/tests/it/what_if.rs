@@ -148,9 +148,8 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
         at -= 12.0;
     }
     open.page.click(x_px, at, 1).unwrap();
-    open.page
-        .wait_for("!!document.querySelector('.details.pinned')", PATIENCE)
-        .unwrap();
+    let told = "!!document.querySelector('.details.pinned')?.textContent.includes('Allocated')";
+    open.page.wait_for(told, PATIENCE).unwrap();
     // What else lives then arrives later.
     let details = |open: &mut Open| {
         let text = open.page.text(".details.pinned").unwrap();
