@@ -182,7 +182,7 @@ impl Shown<'_> {
     /// Clicks into the frame: until then the wheel scrolls the page around it, and nothing in it.
     fn comes_in(&mut self) {
         self.open.page.click_on("h1").unwrap();
-        let [x_px, y_px, width_px, height_px] = self.box_of(".view");
+        let [x_px, y_px, width_px, height_px] = self.box_of("main");
         let middle = (x_px + width_px / 2.0, y_px + height_px / 2.0);
         let page = &mut self.open.page;
         page.mouse_move(middle.0, middle.1).unwrap();
@@ -319,6 +319,19 @@ fn out_of_memory(folder: &Path) -> String {
 fn ranks(folder: &Path) -> String {
     fleet::overview(folder, 200);
     "overview.vset".to_owned()
+}
+
+fn failures(folder: &Path) -> String {
+    let of = |rank: u32| {
+        format!(
+            "[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {rank}.50 GiB. GPU {rank} has a total capacity of \
+             79.10 GiB of which 1.00 GiB is free. Of the allocated memory 70.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by \
+             PyTorch but unallocated.\n"
+        )
+    };
+    let log: String = (0..40).map(of).collect();
+    fs::write(folder.join("ranks.log"), log).unwrap();
+    "ranks.log".to_owned()
 }
 
 fn compiled(folder: &Path) -> String {
@@ -556,6 +569,29 @@ fn graphs() {
             (Hand::Drag(-100.0, 0.0), ".stage", PICTURE),
             (Hand::Fingers, ".stage", PICTURE),
             (Hand::Resize, ".stage", "width('.stage canvas')"),
+        ],
+    });
+}
+
+#[test]
+fn texts() {
+    const BUTTON: &str = ".text-file tbody tr:nth-child(3) button";
+    by_hand(&View {
+        file: failures,
+        name: "",
+        is_there: "text('.told')",
+        first: &[],
+        scrolls: &[
+            (".text-file .wide", "row('.text-file .wide', 0.5)"),
+            (".text-file", "top('.text-file .page', '.text-file')"),
+        ],
+        steps: &[
+            (
+                Hand::Resize,
+                ".text-file",
+                "left('.text-file .page') + width('.text-file .page')",
+            ),
+            click(BUTTON, "text('.told')"),
         ],
     });
 }

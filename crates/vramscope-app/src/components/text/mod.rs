@@ -36,7 +36,7 @@ pub(super) fn TextView(props: &TextViewProps) -> Html {
     };
     let colours = SiteColours::of_theme(props.theme);
     html! {
-        <main class="text-file" tabindex="-1">
+        <main class="text-file" aria-label="What the text tells" tabindex="0" data-scrolls="">
             <div class="page">
                 <p class="muted about-text">{ about(&told) }</p>
                 { notes(&told) }
