@@ -1,11 +1,12 @@
 """Dry-runs programs of which strangers recorded snapshots on their cards, and compares.
 
-    python run.py VRAMSCOPE ENVIRONMENTS [NAME...]
+    python run.py VRAMSCOPE [NAME...]
 
-runs.json has the facts of their files: peak of active memory and most reserved memory in bytes, the number of events, and a digest
-of each event's action and size in their order (sorted where `unordered` says why the order is nobody's). Files of which VRAMSCOPE_SHARED/real has a copy are read again. Each program
-runs with the torch of its recording, which is in ENVIRONMENTS/VERSION, and must come out equal; the documentation must have the
-table that --table prints.
+runs.json has the facts of their files: peak of active memory and most reserved memory in bytes, the number of events, and a
+digest of each event's action and size in their order (sorted where `unordered` says why the order is nobody's). Files of which
+VRAMSCOPE_SHARED/real has a copy are read again. Each program runs with the torch of its recording, in an environment beside
+the one that runs this, named by its version, and must come out equal; the documentation must have the table that --table
+prints.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).parent
 PAGE = HERE.parent.parent / "docs/DRYRUN.md"
+ENVIRONMENTS = pathlib.Path(sys.prefix).parent
 PATIENCE_S = 600
 
 
@@ -62,8 +64,8 @@ def read_again(vramscope, runs):
     print(f"{len(files)} of the recordings are here; what is known of them is in them", flush=True)
 
 
-def dry_run(vramscope, environments, run, folder):
-    python = pathlib.Path(environments) / run["torch"] / "bin/python"
+def dry_run(vramscope, run, folder):
+    python = ENVIRONMENTS / run["torch"] / "bin/python"
     command = [vramscope, "dry-run", "--gpu", run["card"], "--", python, HERE / "programs.py"]
     name, *options = run["program"]
     own = {"PYTORCH_CUDA_ALLOC_CONF": run.get("settings", ""), "OMP_NUM_THREADS": "1"}
@@ -79,10 +81,10 @@ def dry_run(vramscope, environments, run, folder):
     assert done.returncode == 0, done.stdout
 
 
-def compare(vramscope, environments, run):
+def compare(vramscope, run):
     differing = 0
     with tempfile.TemporaryDirectory() as folder:
-        dry_run(vramscope, environments, run, folder)
+        dry_run(vramscope, run, folder)
         for name, file in run["files"].items():
             predicted = facts(vramscope, f"{folder}/{name}.pickle", "unordered" not in file)
             expected = {**file["recorded"], **file.get("predicted", {})}
@@ -122,12 +124,12 @@ def main():
     if sys.argv[1] == "--table":
         print(table(runs))
         return
-    vramscope, environments, *names = sys.argv[1:]
+    vramscope, *names = sys.argv[1:]
     vramscope = os.path.abspath(vramscope)
     assert table(runs) in PAGE.read_text(encoding="utf-8"), f"{PAGE.name} has not what `run.py --table` prints"
     read_again(vramscope, runs)
     chosen = [run for run in runs if not names or run["program"][0] in names]
-    differing = sum(compare(vramscope, environments, run) for run in chosen)
+    differing = sum(compare(vramscope, run) for run in chosen)
     assert not differing, f"{differing} files came out differently"
 
 

@@ -28,7 +28,6 @@ mod program;
 mod publish;
 mod python;
 mod recipes;
-mod recordings;
 mod shots;
 mod size;
 mod test;
@@ -76,7 +75,7 @@ enum Command {
     /// Run the book's recipes with the real frameworks, which it installs into the target directory
     Recipes(recipes::Options),
     /// Compare dry runs with what strangers recorded on real cards, by torches that it installs into the target directory
-    Recordings(recordings::Options),
+    Recordings(recipes::Options),
     /// Build the npm package, and print where it is
     Npm(packages::Options),
     /// Build the extension of VS Code, and print where it is
@@ -129,8 +128,8 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Python(options) => python::run(&options),
-        Command::Recipes(options) => recipes::run(&options),
-        Command::Recordings(options) => recordings::run(&options),
+        Command::Recipes(options) => recipes::RECIPES.run(&options),
+        Command::Recordings(options) => recipes::RECORDINGS.run(&options),
         Command::Fleet(options) => fleet::run(&options),
         Command::Npm(options) => packages::run_npm(&options),
         Command::Hosts(options) => hosts::run(&options),

@@ -1,69 +1,128 @@
-//! `cargo xtask recipes`: the book's recipes, run with the real frameworks.
+//! `cargo xtask recipes` and `cargo xtask recordings`: dry runs of programs with the real packages of others. Of the book's
+//! recipes they must work; of programs that strangers recorded on real cards they must come out like the recordings.
 //!
-//! They come from PyPI into the target directory, with the versions in `tests/recipes`. Without Python, the network or the system
-//! that the stand-in runtime is for, `cargo xtask test --all` says so and goes on.
+//! The packages come from PyPI into the target directory, with the versions in `tests/recipes` and `tests/dryrun`. Without
+//! Python, the network or the system that the stand-in runtime is for, `cargo xtask test --all` says so and goes on.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::installed::{self, programs};
 use crate::process::{built, cargo, root, run as run_command, target_dir};
 
-/// Options of the command.
+/// Programs in a folder of tests, which its `run.py` runs.
+pub(crate) struct Programs {
+    /// What they are called.
+    name: &'static str,
+    /// Their folder of `tests`.
+    folder: &'static str,
+    /// Whether the stand-in runtime and a torch with CUDA are for this system.
+    can_run: bool,
+    /// Lists of packages in that folder, the environment of each, and what it has. The first one's Python runs `run.py`.
+    environments: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// The book's recipes, with the real frameworks.
+pub(crate) const RECIPES: Programs = Programs {
+    name: "recipes",
+    folder: "recipes",
+    can_run: cfg!(all(target_os = "linux", target_env = "gnu")),
+    environments: &[(
+        "requirements.txt",
+        "recipes",
+        "torch without CUDA's libraries, transformers, TRL, DeepSpeed, Ray and others (3 GB)",
+    )],
+};
+
+/// What strangers recorded, with the torch of each recording.
+pub(crate) const RECORDINGS: Programs = Programs {
+    name: "recordings",
+    folder: "dryrun",
+    can_run: cfg!(all(
+        target_os = "linux",
+        target_env = "gnu",
+        target_arch = "x86_64"
+    )),
+    environments: &[
+        (
+            "requirements-2.6.0.txt",
+            "recordings/2.6.0",
+            "torch 2.6.0 without CUDA's libraries (2 GB)",
+        ),
+        (
+            "requirements-2.8.0.txt",
+            "recordings/2.8.0",
+            "torch 2.8.0 without CUDA's libraries (2 GB)",
+        ),
+        (
+            "requirements-2.11.0.txt",
+            "recordings/2.11.0",
+            "torch 2.11.0 without CUDA's libraries (2 GB)",
+        ),
+    ],
+};
+
+/// Options of the commands.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only these programs
     names: Vec<String>,
 }
 
-/// Builds the command line and runs the recipes.
-///
-/// # Errors
-///
-/// If the packages cannot be installed, or a recipe fails.
-pub(crate) fn run(options: &Options) -> Result<()> {
-    run_command(cargo().args(["build", "--package", "vramscope-cli"]))?;
-    run_with(&frameworks()?, &built("vramscope"), &options.names)
-}
-
-/// Runs all with a built command line.
-///
-/// # Errors
-///
-/// If a recipe fails, but not for want of Python or of a network.
-pub(crate) fn test(program: &Path) -> Result<()> {
-    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
-        println!(
-            "recipes: no runtime to stand in for CUDA's here; the tests of recipes are skipped"
-        );
-        return Ok(());
+impl Programs {
+    /// Builds the command line and runs them.
+    ///
+    /// # Errors
+    ///
+    /// If the packages cannot be installed, or a program fails.
+    pub(crate) fn run(&self, options: &Options) -> Result<()> {
+        run_command(cargo().args(["build", "--package", "vramscope-cli"]))?;
+        self.run_with(&self.python()?, &built("vramscope"), &options.names)
     }
-    match frameworks() {
-        Ok(frameworks) => run_with(&frameworks, program, &[]),
-        Err(why) => {
-            println!("recipes: {why:#}; the tests of recipes are skipped");
-            Ok(())
+
+    /// Runs all with a built command line.
+    ///
+    /// # Errors
+    ///
+    /// If a program fails, but not for want of Python or of a network.
+    pub(crate) fn test(&self, program: &Path) -> Result<()> {
+        let name = self.name;
+        if !self.can_run {
+            println!("{name}: nothing stands in for CUDA here; the tests of {name} are skipped");
+            return Ok(());
+        }
+        match self.python() {
+            Ok(python) => self.run_with(&python, program, &[]),
+            Err(why) => {
+                println!("{name}: {why:#}; the tests of {name} are skipped");
+                Ok(())
+            }
         }
     }
-}
 
-fn run_with(frameworks: &Path, program: &Path, names: &[String]) -> Result<()> {
-    let mut recipes = Command::new(programs(frameworks).join("python"));
-    recipes
-        .arg(root().join("tests/recipes/run.py"))
-        .arg(program);
-    run_command(recipes.args(names))
-}
+    fn run_with(&self, python: &Path, program: &Path, names: &[String]) -> Result<()> {
+        let mut run = Command::new(python);
+        run.arg(self.file("run.py")).arg(program);
+        run_command(run.args(names))
+    }
 
-/// The environment with the frameworks.
-fn frameworks() -> Result<PathBuf> {
-    let folder = target_dir().join("recipes");
-    let list = root().join("tests/recipes/requirements.txt");
-    let tools =
-        "torch without CUDA's libraries, transformers, TRL, DeepSpeed, Ray and others (3 GB)";
-    installed::python(&folder, &list, tools, &["--no-deps"])?;
-    Ok(folder)
+    /// Installs the packages. Returns the Python that has the first of them.
+    fn python(&self) -> Result<PathBuf> {
+        let mut first = None;
+        for (list, folder, tools) in self.environments {
+            let folder = target_dir().join(folder);
+            installed::python(&folder, &self.file(list), tools, &["--no-deps"])?;
+            first.get_or_insert(folder);
+        }
+        let first = first.context("no list of packages")?;
+        Ok(programs(&first).join("python"))
+    }
+
+    /// A file of theirs.
+    fn file(&self, name: &str) -> PathBuf {
+        root().join("tests").join(self.folder).join(name)
+    }
 }

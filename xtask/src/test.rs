@@ -16,7 +16,6 @@ use crate::page;
 use crate::process::{built, cargo, output, run as run_command, target_dir};
 use crate::python;
 use crate::recipes;
-use crate::recordings;
 use crate::size;
 use crate::torment;
 
@@ -78,8 +77,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     book::build(&page, &target_dir().join("book"))?;
     torment::in_tests(&program, if options.all { 60 } else { 20 })?;
     if options.all {
-        recipes::test(&program)?;
-        recordings::test(&program)?;
+        recipes::RECIPES.test(&program)?;
+        recipes::RECORDINGS.test(&program)?;
     }
     let sites = match options.all {
         true => npm::sites(&page)?,
@@ -90,8 +89,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     times.print();
     if !options.all {
         println!(
-            "left to `cargo xtask ci`: the page as hosts get it, its npm package, the recipes, dry runs beside recordings, readers of conversions that \
-             are not installed, a minute of attacks instead of 20 s"
+            "left to `cargo xtask ci`: the page as hosts get it, its npm package, the recipes, dry runs beside recordings, \
+             readers of conversions that are not installed, a minute of attacks instead of 20 s"
         );
     }
     Ok(())

@@ -145,22 +145,9 @@ pub(crate) fn read_text(path: &Path) -> Result<vramscope_text::Reading, Failure>
 
 fn pieces(
     name: &str,
-    mut input: impl Read,
+    input: impl Read,
     file_bytes: Option<u64>,
 ) -> io::Result<vramscope_text::Reading> {
     let mut reading = Reading::new(name, file_bytes);
-    let mut reader = vramscope_text::Reader::default();
-    let mut buffer = vec![0; 1 << 18];
-    let mut bytes = 0;
-    loop {
-        let length = match input.read(&mut buffer) {
-            Ok(0) => return Ok(reader.finish()),
-            Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        reader.feed(&buffer[..length]);
-        bytes += length as u64;
-        reading.show(bytes);
-    }
+    vramscope_text::read_from(input, |bytes| reading.show(bytes))
 }

@@ -9,6 +9,7 @@ pub(crate) mod torch;
 pub(crate) mod vllm;
 pub(crate) mod xla;
 
+use crate::cursor::Cursor;
 use crate::record::Failure;
 
 /// A failure, and from where to where it stands.
@@ -16,4 +17,15 @@ pub(crate) struct Found {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) failure: Failure,
+}
+
+impl Found {
+    /// One that ends where a cursor stands.
+    fn up_to(cursor: &Cursor<'_>, start: usize, failure: Failure) -> Self {
+        Self {
+            start,
+            end: cursor.at,
+            failure,
+        }
+    }
 }

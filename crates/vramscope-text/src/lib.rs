@@ -35,7 +35,7 @@ pub use self::advice::next_steps;
 pub use self::conclude::{Cause, Class, Conclusion, Share, ShareOf, Sure, conclude};
 pub use self::context::Framework;
 pub use self::figure::Figure;
-pub use self::reader::{Reader, read};
+pub use self::reader::{Reader, read, read_from};
 pub use self::record::{
     Api, Buffer, DeviceUse, Failure, Form, HostFailure, HostKind, Process, Reading, Record, Report,
     Summary, Usage,

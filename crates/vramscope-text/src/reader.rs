@@ -3,6 +3,8 @@
 //! The text goes through a window of fixed size. What is behind a place is kept for its traceback, and what is ahead of
 //! it for a message or table that begins there; so the same is found however the text is cut into pieces.
 
+use std::io::{self, Read};
+
 use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::compact::{Compact, prefix};
@@ -59,6 +61,28 @@ pub fn read(text: &[u8]) -> Reading {
     let mut reader = Reader::default();
     reader.feed(text);
     reader.finish()
+}
+
+/// Reads a text to its end, a piece at a time. `on_progress` is told how many bytes are read.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub fn read_from(mut text: impl Read, mut on_progress: impl FnMut(u64)) -> io::Result<Reading> {
+    let mut reader = Reader::default();
+    let mut piece = vec![0; 256 << 10];
+    let mut done_bytes = 0;
+    loop {
+        let length = match text.read(&mut piece) {
+            Ok(0) => return Ok(reader.finish()),
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        reader.feed(&piece[..length]);
+        done_bytes += length as u64;
+        on_progress(done_bytes);
+    }
 }
 
 impl Reader {

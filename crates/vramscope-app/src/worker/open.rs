@@ -317,7 +317,7 @@ apart! { "formats", "1b",
         let Reading { reader, port, start_ms, .. } = file;
         let size_bytes = reader.size_bytes();
         let mut reporter = Reporter::new(port);
-        let read = text::read(reader, |done_bytes| {
+        let read = vramscope_text::read_from(reader, |done_bytes| {
             reporter.report(Progress {
                 stage: Stage::Reading,
                 done_bytes,

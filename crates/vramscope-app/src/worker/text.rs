@@ -1,7 +1,5 @@
 //! Reads a text, and says what it tells of memory. All words and figures are those of the command line.
 
-use std::io::{self, Read};
-
 use vramscope_text::{
     Conclusion, Failure, Figure, NOTHING, Reading, Record, Report, ShareOf, Sure, conclude,
     next_steps, notes, who_failed, whole,
@@ -14,28 +12,6 @@ use crate::protocol::views::text::{
 
 /// Most rows of a list, of which a log may have thousands.
 const MOST_ROWS: usize = 100;
-
-/// Bytes that are read at once.
-const PIECE_BYTES: usize = 256 << 10;
-
-/// Reads a text to its end, and tells `on_progress` how many bytes are read.
-///
-/// # Errors
-/// If it cannot be read.
-pub(super) fn read(mut text: impl Read, mut on_progress: impl FnMut(u64)) -> io::Result<Reading> {
-    let mut reader = vramscope_text::Reader::default();
-    let mut piece = vec![0; PIECE_BYTES];
-    let mut done_bytes = 0;
-    loop {
-        let read = text.read(&mut piece)?;
-        if read == 0 {
-            return Ok(reader.finish());
-        }
-        reader.feed(&piece[..read]);
-        done_bytes += read as u64;
-        on_progress(done_bytes);
-    }
-}
 
 /// The failure of a text that tells nothing of memory.
 pub(super) fn nothing() -> protocol::Failure {
@@ -223,7 +199,7 @@ mod tests {
     const LOG: &[u8] = include_bytes!("../../../../tests/fixtures/text/train.log");
 
     fn told_of(text: &[u8]) -> Told {
-        told(&read(text, |_| {}).unwrap())
+        told(&vramscope_text::read(text))
     }
 
     #[test]

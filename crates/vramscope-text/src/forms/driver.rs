@@ -147,14 +147,6 @@ pub(crate) fn find_framework(line: &[u8], after: &[u8]) -> Option<Found> {
     .min_by_key(|found| found.start)
 }
 
-fn found(cursor: &Cursor<'_>, head: &str, failure: Failure, start: usize) -> Option<Found> {
-    Some(Found {
-        start: start - head.len(),
-        end: cursor.at,
-        failure,
-    })
-}
-
 /// The words of a request that torch does not even print.
 pub(crate) const ABSURD: &str = "Tried to allocate more than 1EB memory";
 
@@ -163,7 +155,7 @@ fn find_absurd(line: &[u8]) -> Option<Found> {
     let cursor = Cursor::behind(line, HEAD)?;
     let mut failure = Failure::new(Api::Other, Form::Driver);
     failure.words = ABSURD.to_owned();
-    found(&cursor, HEAD, failure, cursor.at)
+    Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
 }
 
 /// Types of TensorFlow, longer names before their beginnings, and their bytes.
@@ -221,7 +213,7 @@ fn find_tensor(line: &[u8]) -> Option<Found> {
         failure.device = cursor.number();
     }
     failure.words = "TensorFlow: OOM when allocating tensor".to_owned();
-    found(&cursor, HEAD, failure, start)
+    Some(Found::up_to(&cursor, start - HEAD.len(), failure))
 }
 
 /// TensorFlow: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.53GiB (rounded to 2715310336)`. What it says is no
@@ -237,7 +229,7 @@ fn find_bfc(line: &[u8]) -> Option<Found> {
     let mut failure = Failure::new(Api::Other, Form::Other);
     failure.requested = Some(cursor.figure()?);
     failure.words = "TensorFlow: ran out of memory".to_owned();
-    found(&cursor, HEAD, failure, start)
+    Some(Found::up_to(&cursor, start - HEAD.len(), failure))
 }
 
 /// Paddle: `Out of memory error on GPU 0. Cannot allocate 512.000000MB memory on GPU 0, 7.9GB memory has been allocated and
@@ -254,7 +246,7 @@ fn find_paddle(line: &[u8]) -> Option<Found> {
         failure.free = cursor.figure();
     }
     failure.words = "Paddle: out of memory".to_owned();
-    found(&cursor, HEAD, failure, start)
+    Some(Found::up_to(&cursor, start - HEAD.len(), failure))
 }
 
 /// ONNX Runtime: `Failed to allocate memory for requested buffer of size 37748736`, and of its arena `Available memory of 0 is
@@ -271,7 +263,7 @@ fn find_onnx(line: &[u8], after: &[u8]) -> Option<Found> {
     let mut failure = Failure::new(Api::Other, Form::Other);
     failure.requested = whole_number(&mut cursor, after);
     failure.words = "ONNX Runtime: no memory for a buffer".to_owned();
-    found(&cursor, head, failure, start)
+    Some(Found::up_to(&cursor, start - head.len(), failure))
 }
 
 /// A number of bytes, which has no unit behind it. Where its line or the text ends with it, the rest may have been cut off or
@@ -296,7 +288,7 @@ fn find_gallocr(line: &[u8], after: &[u8]) -> Option<Found> {
         let start = cursor.at;
         failure.requested = whole_number(&mut cursor, after);
         cursor.eat("failed")?;
-        return found(&cursor, VULKAN, failure, start);
+        return Some(Found::up_to(&cursor, start - VULKAN.len(), failure));
     }
     const HEAD: &str = "ggml_gallocr_reserve_n";
     let mut cursor = Cursor::behind(line, HEAD)?;
@@ -310,7 +302,7 @@ fn find_gallocr(line: &[u8], after: &[u8]) -> Option<Found> {
     }
     cursor.seek("bufferofsize", 24)?;
     failure.requested = whole_number(&mut cursor, after);
-    found(&cursor, HEAD, failure, start)
+    Some(Found::up_to(&cursor, start - HEAD.len(), failure))
 }
 
 /// `allocating 9866.00 MiB on device 1: cudaMalloc failed: out of memory`, with what llama.cpp told of the device before.

@@ -47,11 +47,7 @@ pub(crate) fn find(text: &[u8]) -> Option<Found> {
             false => since_2_1(&mut cursor, &mut failure),
         };
     }
-    Some(Found {
-        start: head - word,
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, head - word, failure))
 }
 
 /// Whose memory it is, by the word before `out of memory`, and how long that is.
@@ -167,11 +163,7 @@ pub(crate) fn find_async(text: &[u8]) -> Option<Found> {
     let device = &before[head + "Allocationondevice".len()..];
     failure.device = str::from_utf8(device).ok().and_then(|it| it.parse().ok());
     let _cut = async_lines(&mut cursor, &mut failure);
-    Some(Found {
-        start: head,
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, head, failure))
 }
 
 fn async_lines(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
@@ -197,11 +189,7 @@ pub(crate) fn find_mps(text: &[u8]) -> Option<Found> {
     let start = cursor.at - HEAD.len();
     let mut failure = Failure::new(Api::Mps, Form::TorchMps);
     let _cut = mps_figures(&mut cursor, &mut failure);
-    Some(Found {
-        start,
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, start, failure))
 }
 
 fn mps_figures(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {

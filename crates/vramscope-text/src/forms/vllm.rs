@@ -35,11 +35,7 @@ fn find_tokens(text: &[u8]) -> Option<Found> {
         Count(wanted),
         Count(room)
     );
-    Some(Found {
-        start,
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, start, failure))
 }
 
 /// SGLang: `Not enough memory. Please try to increase --mem-fraction-static.`
@@ -48,11 +44,7 @@ fn find_sglang(text: &[u8]) -> Option<Found> {
     let cursor = Cursor::behind(text, HEAD)?;
     let mut failure = Failure::new(Api::Other, Form::SglangCache);
     failure.words = "no memory is left for the KV cache".to_owned();
-    Some(Found {
-        start: cursor.at - HEAD.len(),
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
 }
 
 /// `Free memory on device cuda:0 (59.32/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB).`
@@ -76,11 +68,7 @@ fn find_start(text: &[u8]) -> Option<Found> {
     cursor.eat(",")?;
     failure.requested = Some(cursor.figure()?);
     failure.words = "less is free than vLLM is told to take".to_owned();
-    Some(Found {
-        start,
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, start, failure))
 }
 
 /// `(24.0 GiB KV cache is needed, which is larger than the available KV cache memory (3.18 GiB)`
@@ -97,11 +85,7 @@ fn find_length(text: &[u8]) -> Option<Found> {
     failure.requested = Some(Cursor::new(&text[start..]).figure()?);
     failure.free = Some(cursor.figure()?);
     failure.words = "the KV cache has no room for one request of full length".to_owned();
-    Some(Found {
-        start,
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, start, failure))
 }
 
 /// `No available memory for the cache blocks.`
@@ -110,9 +94,5 @@ fn find_cache(text: &[u8]) -> Option<Found> {
     let cursor = Cursor::behind(text, HEAD)?;
     let mut failure = Failure::new(Api::Other, Form::VllmCache);
     failure.words = "no memory is left for the KV cache".to_owned();
-    Some(Found {
-        start: cursor.at - HEAD.len(),
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
 }

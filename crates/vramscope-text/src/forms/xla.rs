@@ -76,11 +76,7 @@ pub(crate) fn find_reserve(text: &[u8]) -> Option<Found> {
     cursor.eat("atthebottomofmemory.Thatwasnotpossible.Thereare")?;
     failure.free = Some(cursor.short_figure()?);
     cursor.eat("free")?;
-    Some(Found {
-        start,
-        end: cursor.at,
-        failure,
-    })
+    Some(Found::up_to(&cursor, start, failure))
 }
 
 fn stats(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {

@@ -9,9 +9,9 @@ use yew::prelude::*;
 use crate::browser::{clock, files};
 use crate::engine::Source;
 
-/// Opens files that are dropped or pasted, and the text of an error that is pasted. Where the page around this one chooses them, `open` is `None`, and they are
-/// refused: the browser would show a dropped one in place of the page. Returns whether files are being dragged over the
-/// window.
+/// Opens files that are dropped or pasted, and the text of an error that is pasted. Where the page around this one chooses
+/// them, `open` is `None`, and they are refused: the browser would show a dropped one in place of the page. Returns whether
+/// files are being dragged over the window.
 #[hook]
 pub(crate) fn use_drop(open: Option<Callback<Vec<Source>>>) -> bool {
     let is_over = use_kept(|| false);
