@@ -1,5 +1,7 @@
 //! Compares the content of two snapshots, whatever numbers their rows have.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::ids::{ContextId, EventId, FrameId, StackId, StringId};
@@ -12,7 +14,11 @@ use crate::model::{
 /// Row numbers, the order of interned tables, source, producer and warnings are ignored.
 #[must_use]
 pub fn difference(left: &Snapshot, right: &Snapshot) -> Option<String> {
-    let both = Both { left, right };
+    let both = Both {
+        left,
+        right,
+        equal_stacks: RefCell::default(),
+    };
     both.traces()
         .or_else(|| both.trace("host_traces", &left.host_trace, &right.host_trace))
         .or_else(|| both.segments("segments", &left.segments.rows, &right.segments.rows))
@@ -35,6 +41,8 @@ fn unequal<T: PartialEq + std::fmt::Debug>(place: &str, left: &T, right: &T) -> 
 struct Both<'s> {
     left: &'s Snapshot,
     right: &'s Snapshot,
+    /// Stacks that were compared and are equal. Many events have the same one, and frames are compared as text.
+    equal_stacks: RefCell<HashSet<(StackId, StackId)>>,
 }
 
 impl Both<'_> {
@@ -107,6 +115,17 @@ impl Both<'_> {
     }
 
     fn stack(&self, left: StackId, right: StackId) -> Option<String> {
+        if self.equal_stacks.borrow().contains(&(left, right)) {
+            return None;
+        }
+        let found = self.frames(left, right);
+        if found.is_none() {
+            self.equal_stacks.borrow_mut().insert((left, right));
+        }
+        found
+    }
+
+    fn frames(&self, left: StackId, right: StackId) -> Option<String> {
         unequal(
             "frames: absent",
             &(left == StackId::ABSENT),

@@ -4,7 +4,13 @@
 //! (12 bits per channel, so that size-weighted sums stay exact integers); whole pixels are copied
 //! as sRGB.
 
+use std::sync::LazyLock;
+
 use crate::colour::{Rgb, linear12, srgb8};
+
+/// The sRGB channel of linear light in 12 bits. Each picture has shades, and powers are slow.
+static SRGB_OF_LINEAR: LazyLock<[u8; 4096]> =
+    LazyLock::new(|| std::array::from_fn(|v| srgb8(v as f32 / 4095.0)));
 
 /// Linear light of red, green and blue, each `0..=4095`.
 pub(crate) type Linear = [u16; 3];
@@ -28,7 +34,7 @@ pub(crate) struct Shades {
     solid: Box<[u32; SHADES]>,
     /// The hatch's stripes on normal and dimmed bands.
     stripe: [u32; 2],
-    srgb_of_linear: Box<[u8; 4096]>,
+    srgb_of_linear: &'static [u8; 4096],
 }
 
 impl Default for Shades {
@@ -38,7 +44,7 @@ impl Default for Shades {
             light_f32: Box::new([[0.0; 4]; SHADES]),
             solid: Box::new([0; SHADES]),
             stripe: [0; 2],
-            srgb_of_linear: Box::new(std::array::from_fn(|v| srgb8(v as f32 / 4095.0))),
+            srgb_of_linear: &SRGB_OF_LINEAR,
         }
     }
 }

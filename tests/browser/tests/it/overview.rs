@@ -106,10 +106,10 @@ fn steps_and_a_healthy_run() {
     let mut open = open_fixture(name);
     go(&mut open, "1", ".steps tbody tr");
     let told = open.page.text(".findings").unwrap();
-    assert!(
-        told.contains("Nothing found that looks wrong") && told.contains("No growth per step"),
-        "{told}"
-    );
+    // What replays come to takes the place of the first sentence, sometimes before it can be read.
+    let is_calm = ["Nothing found that looks wrong", "would be reserved with"];
+    assert!(is_calm.iter().any(|text| told.contains(text)), "{told}");
+    assert!(told.contains("No growth per step"), "{told}");
     let rows = open
         .page
         .eval("document.querySelectorAll('.steps tbody tr').length")

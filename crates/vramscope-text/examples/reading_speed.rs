@@ -1,7 +1,7 @@
 //! Measures how fast texts are read, in MB a second: a log without anything to tell, one that tells its memory in every tenth line, and
 //! one of errors alone.
 //!
-//! `cargo run --release --package vramscope-text --example speed`
+//! `cargo run --release --package vramscope-text --example reading_speed`
 #![expect(
     clippy::print_stdout,
     reason = "the result of a benchmark is what it prints"
