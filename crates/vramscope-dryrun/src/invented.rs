@@ -89,3 +89,6 @@ pub const NCCL: Invented = Invented {
     basis: Basis::Guessed,
     why: "some hundred MiB for each communicator, by its channels",
 };
+
+/// What is only invented for programs that ask for it, in the order in which the stand-in counts it.
+pub const ON_REQUEST: [Invented; 4] = [CUDNN_WORKSPACE, CUDNN_RESERVE, OTHER_WORKSPACES, NCCL];

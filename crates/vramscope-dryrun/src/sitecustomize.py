@@ -85,7 +85,9 @@ class Recorder:
         import pickle
 
         read_back = (ctypes.c_ulonglong * 2)()
+        invented = (ctypes.c_ulonglong * 4)()
         ctypes.CDLL(None).standin_read_back(read_back)
+        ctypes.CDLL(None).standin_invented(invented)
         snapshot = self.torch.cuda.memory._snapshot()
         snapshot["dry_run"] = {
             "note": "dry run: nothing was computed",
@@ -97,6 +99,7 @@ class Recorder:
             "taken_at": why,
             "peaks": peaks,
             "read_back": list(read_back),
+            "invented": list(invented),
         }
         path = os.path.join(FOLDER, f"{self.pid}.pickle")
         with open(path + ".new", "wb") as file:

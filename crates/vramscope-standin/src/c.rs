@@ -29,3 +29,25 @@ pub(crate) unsafe fn handle(to: *mut u64) -> i32 {
     static NEXT: AtomicU64 = AtomicU64::new(0x5581_c0de_0000);
     put(to, NEXT.fetch_add(0x40, Ordering::Relaxed) + 0x40)
 }
+
+/// What is invented for a program that asks for it.
+#[derive(Clone, Copy)]
+pub(crate) enum Invented {
+    CudnnWorkspace,
+    CudnnReserve,
+    OtherWorkspace,
+    Communicator,
+}
+
+/// How often the program asked for each.
+static ASKED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+
+/// Counts that the program is about to be given an invented value.
+pub(crate) fn invent(what: Invented) {
+    ASKED[what as usize].fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often the program was given each, in the order of [`Invented`].
+pub(crate) fn invented() -> [u64; 4] {
+    [0, 1, 2, 3].map(|what: usize| ASKED[what].load(Ordering::Relaxed))
+}

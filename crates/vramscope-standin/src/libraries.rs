@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::c::{OK, handle, put};
+use crate::c::{Invented, OK, handle, invent, invented, put};
 use crate::memory::copy_letter;
 use crate::settings::SETTINGS;
 
@@ -88,6 +88,7 @@ unsafe fn graph_attribute(
 ) -> i32 {
     let is_workspace = attribute == PLAN_WORKSPACE_BYTES;
     let bytes = if is_workspace {
+        invent(Invented::CudnnWorkspace);
         SETTINGS.cudnn_workspace_bytes
     } else {
         0
@@ -113,6 +114,7 @@ unsafe fn graph_attribute(
 static GROUPS: Mutex<BTreeMap<u64, [i32; 2]>> = Mutex::new(BTreeMap::new());
 
 unsafe fn join(to: *mut u64, ranks: i32, rank: i32) -> i32 {
+    invent(Invented::Communicator);
     handle(to);
     let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
     groups.insert(to.read_unaligned(), [ranks, rank]);
@@ -138,6 +140,7 @@ macro_rules! no_workspace {
     (@ [$($before:tt)*] (u64, u64) $name:ident) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($before: u64,)* device: *mut u64, host: *mut u64) -> i32 {
+            invent(Invented::OtherWorkspace);
             put(host, 0);
             put(device, 0)
         }
@@ -145,6 +148,7 @@ macro_rules! no_workspace {
     (@ [$($before:tt)*] $kind:ident $name:ident) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($before: u64,)* to: *mut $kind) -> i32 {
+            invent(Invented::OtherWorkspace);
             put(to, 0)
         }
     };
@@ -279,6 +283,7 @@ refused! {
 }
 
 c! {
+    fn standin_invented(to: *mut [u64; 4]) = put(to, invented());
     fn standin_on_workspace(function: Option<extern "C" fn(u64)>) = listen(0, function);
     fn standin_on_collective(function: Option<extern "C" fn(u64)>) = listen(1, function);
 
@@ -312,7 +317,7 @@ c! {
     fn cudnnGetBatchNormalizationBackwardExWorkspaceSize(_library: u64, _mode: i32, _operations: i32, _x: u64, _y: u64, _dy: u64, _dz: u64, _dx: u64, _scale: u64, _activation: u64, bytes: *mut u64) = put(bytes, 0);
 
     fn cufftCreate(to: *mut i32) = put(to, 1);
-    fn cufftXtMakePlanMany(_plan: i32, _rank: i32, _n: u64, _in: u64, _in_stride: i64, _in_distance: i64, _in_type: i32, _out: u64, _out_stride: i64, _out_distance: i64, _out_type: i32, _batch: i64, bytes: *mut u64) = put(bytes, 0);
+    fn cufftXtMakePlanMany(_plan: i32, _rank: i32, _n: u64, _in: u64, _in_stride: i64, _in_distance: i64, _in_type: i32, _out: u64, _out_stride: i64, _out_distance: i64, _out_type: i32, _batch: i64, bytes: *mut u64) = { invent(Invented::OtherWorkspace); put(bytes, 0) };
     fn cusolverDnCreate(to: *mut u64) = handle(to);
     fn cusolverDnCreateParams(to: *mut u64) = handle(to);
     fn cusolverDnCreateGesvdjInfo(to: *mut u64) = handle(to);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::c::{OK, handle, put};
+use crate::c::{Invented, OK, handle, invent, put};
 use crate::memory::launch;
 
 /// What was said of each descriptor, until it is destroyed: the numbers of a layer, the shape of data, or that of a weight.
@@ -154,6 +154,7 @@ c! {
     };
     fn cudnnGetRNNWeightParams(_library: u64, layers: u64, layer: i32, _bytes: u64, base: u64, number: i32, matrix: u64, matrix_at: *mut u64, bias: u64, bias_at: *mut u64) = weight(&Layers::of(layers), base, [layer as u64, number as u64], (matrix, matrix_at), (bias, bias_at));
     fn cudnnGetRNNTempSpaceSizes(_library: u64, layers: u64, is_training: i32, data: u64, work_bytes: *mut u64, kept_bytes: *mut u64) = {
+        invent(Invented::CudnnReserve);
         put(work_bytes, 0);
         put(kept_bytes, if is_training == 0 { 0 } else { Layers::of(layers).kept_bytes(data) })
     };

@@ -242,7 +242,6 @@ impl Place<'_> {
         let parts = parts.map(|(judged, others_bytes)| {
             judged.part(&Circumstances {
                 device,
-                has_peers: self.options.world.is_some(),
                 ended: ended.map(ToString::to_string),
                 others_bytes,
             })

@@ -9,9 +9,7 @@ use vramscope_core::cards::CARDS;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_dryrun::device::Device;
-use vramscope_dryrun::invented::{
-    CUDNN_RESERVE, CUDNN_WORKSPACE, Invented, NCCL, OTHER_WORKSPACES,
-};
+use vramscope_dryrun::invented::{Invented, ON_REQUEST};
 
 use crate::report::{Cell, Part, column, remark, sum};
 
@@ -19,8 +17,6 @@ use crate::report::{Cell, Part, column, remark, sum};
 pub(super) struct Circumstances<'a> {
     /// The card.
     pub(super) device: &'a Device,
-    /// Whether the process is one of several ranks, of which no other ran.
-    pub(super) has_peers: bool,
     /// How the program ended, if not well.
     pub(super) ended: Option<String>,
     /// What the program's other processes took of the same device at most, in bytes.
@@ -38,6 +34,8 @@ pub(super) struct Judged {
     device: DeviceIndex,
     /// Copies to the host of what nobody computed.
     read_back: u64,
+    /// What it asked for that only a card's libraries know, besides the context.
+    invented: Vec<Invented>,
 }
 
 impl Judged {
@@ -65,12 +63,43 @@ impl Judged {
         }
         let read_back = mark.and_then(|mark| mark.get("read_back")?.get(0));
         let read_back = number(read_back);
+        let asked = mark.and_then(|mark| mark.get("invented"));
+        let asked = |place: usize| asked.is_some_and(|asked| number(asked.get(place)) > 0);
+        let invented = (0..).zip(ON_REQUEST).filter(|(place, _)| asked(*place));
+        let invented = invented.map(|(_, invented)| invented).collect();
         Self {
             path,
             recording,
             peaks,
             device: highest,
             read_back,
+            invented,
+        }
+    }
+
+    /// What the verdict rests on that is neither the program's nor torch's.
+    fn assumed(&self, device: &Device) -> impl Iterator<Item = Invented> {
+        std::iter::once(device.context()).chain(self.invented.iter().copied())
+    }
+
+    /// How far all of that together may be off, in bytes.
+    fn spread_bytes(&self, device: &Device) -> u64 {
+        self.assumed(device).map(|it| it.spread_bytes).sum()
+    }
+
+    /// The same in words.
+    fn spread(&self, device: &Device) -> String {
+        let parts: Vec<_> = self
+            .assumed(device)
+            .map(|it| format!("{} for {}", Bytes(it.spread_bytes), it.what))
+            .collect();
+        match &parts[..] {
+            [context] => format!("give or take {context}"),
+            several => format!(
+                "give or take {}: {}",
+                Bytes(self.spread_bytes(device)),
+                several.join(", ")
+            ),
         }
     }
 
@@ -126,14 +155,18 @@ impl Judged {
                 ),
                 Cell::None,
             ),
-            (0, None) if left < device.context().spread_bytes => (
+            (0, None) if left < self.spread_bytes(device) => (
                 format!(
-                    "it just fits on the {card}, unless CUDA's context takes more than assumed: {of_free} reserved at most"
+                    "it just fits on the {card}, unless CUDA takes more than assumed: {of_free} reserved at most, {}",
+                    self.spread(device)
                 ),
                 Cell::None,
             ),
             (0, None) => (
-                format!("it fits on the {card}: {of_free} reserved at most"),
+                format!(
+                    "it fits on the {card}: {of_free} reserved at most, {}",
+                    self.spread(device)
+                ),
                 Cell::Flag(true),
             ),
         }
@@ -181,7 +214,7 @@ impl Judged {
             roles(&mut part, &overview.roles);
         }
         self.cards(&mut part, run);
-        invented(&mut part, device, run.has_peers);
+        assumed(&mut part, self.assumed(device));
         part
     }
 
@@ -199,7 +232,7 @@ impl Judged {
                 () if failed > 0 && free <= ran_on.free_bytes() => "no",
                 () if is_ended => "unknown: it ended before it was done",
                 () if free < reserved => "perhaps: what is live has room, what is reserved has not",
-                () if free - reserved < device.context().spread_bytes => "perhaps: it is close",
+                () if free - reserved < self.spread_bytes(&device) => "perhaps: it is close",
                 () if device.capability != ran_on.capability => "likely: with other kernels",
                 () => "yes",
             };
@@ -239,16 +272,8 @@ fn roles(part: &mut Part, roles: &PeakRoles) {
 }
 
 /// What the verdict rests on that is neither the program's nor torch's.
-fn invented(part: &mut Part, device: &Device, has_peers: bool) {
-    let all = [
-        device.context(),
-        CUDNN_WORKSPACE,
-        CUDNN_RESERVE,
-        OTHER_WORKSPACES,
-        NCCL,
-    ];
-    let all = all.iter().filter(|it| has_peers || **it != NCCL);
-    let row = |it: &Invented| {
+fn assumed(part: &mut Part, all: impl Iterator<Item = Invented>) {
+    let row = |it: Invented| {
         let basis = format!("{:?}", it.basis).to_lowercase();
         vec![
             Cell::Bytes(it.bytes),
@@ -306,7 +331,6 @@ mod tests {
         let device = Device::of(Card::called("rtx4090").unwrap()).unwrap();
         let (text, fits) = judged.verdict(&Circumstances {
             device: &device,
-            has_peers: false,
             ended: ended.map(str::to_owned),
             others_bytes,
         });
@@ -342,6 +366,27 @@ mod tests {
             close.0.starts_with("it just fits") && !close.1,
             "{}",
             close.0
+        );
+    }
+
+    /// A convolution's workspace is a guess, which weighs more than what is known of the context.
+    #[test]
+    fn what_was_asked_for_says_how_sure_it_is() {
+        let device = Device::of(Card::called("rtx4090").unwrap()).unwrap();
+        let mut judged = judged(&[(22 * GIB, 0)]);
+        assert_eq!(
+            judged.spread(&device),
+            "give or take 150 MiB for CUDA's context and kernels"
+        );
+        assert!(verdict(&judged, None, 0).1);
+        judged.invented = vec![ON_REQUEST[0]];
+        let (text, fits) = verdict(&judged, None, 0);
+        assert!(text.starts_with("it just fits") && !fits, "{text}");
+        assert!(
+            text.ends_with(
+                "give or take 1.15 GiB: 150 MiB for CUDA's context and kernels, 1.00 GiB for cuDNN's workspace of a convolution"
+            ),
+            "{text}"
         );
     }
 
