@@ -63,6 +63,10 @@ fn a_training_is_recorded_and_marked() {
         "dry run: nothing was computed"
     );
     assert_eq!(snapshot.extras["dry_run"]["read_back"][0], 3);
+    assert_eq!(
+        snapshot.extras["dry_run"]["invented"],
+        serde_json::json!([0, 0, 0, 0])
+    );
     // Four times 8,393,728 parameters of four bytes, cuBLAS's workspaces, and what is there for a moment.
     let [active, reserved] = peaks(&recording);
     assert!(
@@ -147,7 +151,10 @@ dist.destroy_process_group()
         return;
     };
     assert_eq!(code, Some(0));
-    assert_eq!(recording.snapshot.extras["dry_run"]["rank"], "5");
+    let mark = &recording.snapshot.extras["dry_run"];
+    assert_eq!(mark["rank"], "5");
+    // Communicators.
+    assert!(mark["invented"][3].as_u64() > Some(0), "{mark}");
 }
 
 /// Before programs that need a package: without it they end well, and are not tested.
@@ -283,8 +290,13 @@ for dtype in (torch.float16, torch.bfloat16):
             values,
             ..on("a100")
         };
-        let ended = recorded(program, &options);
-        assert!(ended.is_none_or(|(_, code)| code == Some(0)), "{values:?}");
+        let Some((recording, code)) = recorded(program, &options) else {
+            return;
+        };
+        assert_eq!(code, Some(0), "{values:?}");
+        // Workspaces of convolutions.
+        let invented = &recording.snapshot.extras["dry_run"]["invented"];
+        assert!(invented[0].as_u64() > Some(0), "{invented}");
     }
 }
 
