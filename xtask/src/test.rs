@@ -1,8 +1,10 @@
 //! `cargo xtask test`: all tests, with everything that they need.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::available_parallelism;
 
 use anyhow::Result;
 use clap::Args;
@@ -185,10 +187,17 @@ fn runner(tests: Tests) -> Command {
         let are_in_browser = format!("package({BROWSER_TESTS})");
         command.args(["nextest", "run", "--workspace"]);
         command.args(ALL_PARTS).arg("--filterset");
-        command.arg(match tests {
-            Tests::Native => format!("not {are_in_browser}"),
-            Tests::InBrowser => are_in_browser,
-        });
+        match tests {
+            Tests::Native => command.arg(format!("not {are_in_browser}")),
+            // Each waits for its browser about half of the time.
+            Tests::InBrowser => {
+                let cores = available_parallelism().map_or(1, NonZero::get);
+                let threads = cores + cores.div_ceil(2);
+                command
+                    .arg(are_in_browser)
+                    .arg(format!("--test-threads={threads}"))
+            }
+        };
         return command;
     }
     command.args(["test", "--lib", "--bins", "--tests"]);

@@ -124,8 +124,12 @@ fn nothing_moves_when_the_verdict_is_known() {
 
 /// Where the views begin below a verdict of one sign, and below the whole one.
 const TOPS: &str = "(async () => {
-  const verdict = document.querySelector('.banner.verdict p');
-  while (verdict.textContent.length < 30) await new Promise(requestAnimationFrame);
+  let verdict = null;
+  // Asked for anew each time: the one that was there first may have left the page.
+  while (!(verdict?.textContent.length >= 30)) {
+    await new Promise(requestAnimationFrame);
+    verdict = document.querySelector('.banner.verdict p');
+  }
   const top = () => document.querySelector('.workspace').getBoundingClientRect().top;
   const [whole, said] = [top(), verdict.firstChild.data];
   verdict.firstChild.data = '…';
