@@ -36,16 +36,25 @@
 // Natively there are only its tests.
 #![cfg(any(test, doc, target_arch = "wasm32"))]
 
-pub mod browser;
-pub mod canvas;
-pub mod components;
-pub mod engine;
-mod mini;
+// Lowest first: a module uses those of groups above its own.
+
 pub mod parts;
+
 pub mod protocol;
+
+pub mod browser;
+
+pub mod engine;
+
+pub mod canvas;
+
 mod saving;
+
 pub mod state;
 pub mod worker;
+
+pub mod components;
+mod mini;
 
 use js_sys::Array;
 use wasm_bindgen::JsValue;

@@ -1,9 +1,12 @@
 //! Conversion of a raw log into a snapshot with function names. Used by the binary `vramscope-capture`, by tests
 //! and by `cargo xtask bench`.
 
-mod convert;
+// Lowest first: a module uses those of groups above its own.
+
 mod log_file;
 pub mod symbols;
+
+mod convert;
 
 pub use convert::{ConvertError, convert};
 pub use log_file::LogFile;

@@ -4,26 +4,34 @@
 //! logs while it runs, `finish` writes the snapshots in the end or explains why there are none, under `snapshot_names`.
 //! `run_folder` has the logs until then, `log_folder` finds those of earlier runs, `destination` and `written_snapshot` handle snapshot files.
 
+// Lowest first: a module uses those of groups above its own.
+
+mod failure;
+#[cfg(target_os = "linux")]
+mod snapshot_names;
+
+#[cfg(target_os = "linux")]
+mod launch;
+mod log_folder;
+mod output;
+
+mod destination;
+
+#[cfg(target_os = "linux")]
+mod run_folder;
+mod written_snapshot;
+
+#[cfg(target_os = "linux")]
+mod follow;
+
+#[cfg(target_os = "linux")]
+mod finish;
+
 #[cfg_attr(
     not(target_os = "linux"),
     expect(dead_code, reason = "only `run` is given bytes")
 )]
 mod commands;
-mod destination;
-mod failure;
-#[cfg(target_os = "linux")]
-mod finish;
-#[cfg(target_os = "linux")]
-mod follow;
-#[cfg(target_os = "linux")]
-mod launch;
-mod log_folder;
-mod output;
-#[cfg(target_os = "linux")]
-mod run_folder;
-#[cfg(target_os = "linux")]
-mod snapshot_names;
-mod written_snapshot;
 
 use std::process::ExitCode;
 

@@ -13,29 +13,42 @@
 //! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget, a damaged file given to `check` or a plan that
 //! does not fit, or that of a recorded program; of several failures the gravest decides.
 
-mod arguments;
-mod commands;
-mod destination;
-mod export;
-mod failure;
-mod guarded;
+// Lowest first: a module uses those of groups above its own.
+
 mod harmless;
-mod help;
-mod hints;
-mod input;
-mod inputs;
-#[cfg(unix)]
-mod interruption;
-mod mcp;
 #[cfg(unix)]
 mod memory;
-pub mod opened;
-mod output;
+
+mod failure;
+mod guarded;
+mod help;
+mod hints;
+mod temporary;
+
 mod page;
 mod progress;
+
+mod output;
+
+mod input;
+#[cfg(unix)]
+mod interruption;
+
+mod arguments;
+mod destination;
+
 mod report;
+
 mod subject;
-mod temporary;
+
+mod export;
+mod inputs;
+
+mod commands;
+
+pub mod opened;
+
+mod mcp;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -84,30 +84,46 @@
 
 #![warn(missing_docs)]
 
-pub mod analysis;
-pub mod anonymise;
+// Lowest first: a module uses those of groups above its own.
+
 pub mod bitset;
-mod budget;
-pub mod build;
-pub mod cards;
-pub mod container;
-pub mod cut;
-pub mod decode;
-pub mod encode;
-mod error;
-pub mod fleet;
 pub mod floats;
 pub mod ids;
 pub mod invisible;
 mod known_ranges;
 mod limits;
-pub mod model;
-pub mod open;
 pub mod sorting;
-pub mod tables;
-mod transfer;
 pub mod units;
+
+mod budget;
+pub mod cards;
+
+pub mod model;
+
+mod error;
+
+pub mod container;
+
+pub mod decode;
+
 pub mod vram_format;
+
+pub mod open;
+
+pub mod build;
+
+pub mod analysis;
+
+pub mod fleet;
+
+mod transfer;
+
+pub mod anonymise;
+pub mod cut;
+
+pub mod encode;
+
+pub mod tables;
 
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;

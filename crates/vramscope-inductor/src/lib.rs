@@ -20,17 +20,23 @@
 
 #![warn(missing_docs)]
 
-mod build;
-mod graph;
+// Lowest first: a module uses those of groups above its own.
+
 mod invalid;
 mod lists;
 mod order;
-mod ordered;
-mod orders;
-pub mod read;
-pub mod search;
+
+mod graph;
+
+mod build;
 mod timeline;
 mod validate;
+
+mod orders;
+pub mod read;
+
+mod ordered;
+pub mod search;
 
 pub use self::build::{BufferPart, NodePart, Parts};
 pub use self::graph::Graph;

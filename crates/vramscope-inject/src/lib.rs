@@ -29,19 +29,28 @@
 ))]
 #![expect(unsafe_code, reason = "interposes C functions")]
 
-mod api;
+// Lowest first: a module uses those of groups above its own.
+
 mod dlsym;
+
 mod driver;
+mod unwinder;
+
 mod hook;
-mod hooks;
-mod linker;
+
 mod log;
-mod nvtx;
-mod parts;
-mod process;
+
 mod ranges;
 mod stack;
-mod unwinder;
+
+mod parts;
+
+mod api;
+mod hooks;
+mod nvtx;
+
+mod linker;
+mod process;
 
 /// Memory of this library's own. A program or its tools may interpose `malloc` with something that takes memory from
 /// CUDA, and would call this library from within itself.

@@ -15,19 +15,28 @@
 
 #![warn(missing_docs)]
 
-pub mod allocator_model;
-mod bars;
+// Lowest first: a module uses those of groups above its own.
+
+pub mod ranges;
+
 pub mod packing;
-mod plan;
-mod planner;
+
+pub mod allocator_model;
 pub mod pool_planner;
 mod problems;
-pub mod ranges;
+
+mod plan;
+mod trust;
+
+mod bars;
+mod words;
+
+pub mod what_if;
+
+mod planner;
+
 #[cfg(test)]
 mod tests;
-mod trust;
-pub mod what_if;
-mod words;
 
 pub use self::plan::{ArenaPlan, DevicePlan, PackedBytes, Step, StepKind};
 pub use self::planner::Planner;

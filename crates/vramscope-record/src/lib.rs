@@ -11,24 +11,29 @@
 
 #![warn(missing_docs)]
 
+// Lowest first: a module uses those of groups above its own.
+
 #[macro_use]
 mod fixed;
+pub mod layout;
+pub mod rank;
+pub mod settings;
+#[cfg(feature = "snapshot")]
+pub mod symbols;
+
+#[cfg(feature = "snapshot")]
+pub mod reader;
+#[cfg(feature = "snapshot")]
+pub mod writer;
+
+#[cfg(feature = "snapshot")]
+pub mod model;
+
+#[cfg(feature = "snapshot")]
+pub mod snapshot;
 
 #[cfg(feature = "snapshot")]
 mod convert;
-pub mod layout;
-#[cfg(feature = "snapshot")]
-pub mod model;
-pub mod rank;
-#[cfg(feature = "snapshot")]
-pub mod reader;
-pub mod settings;
-#[cfg(feature = "snapshot")]
-pub mod snapshot;
-#[cfg(feature = "snapshot")]
-pub mod symbols;
-#[cfg(feature = "snapshot")]
-pub mod writer;
 
 #[cfg(feature = "snapshot")]
 pub use convert::{ConvertOptions, convert};

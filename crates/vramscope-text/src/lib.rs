@@ -19,16 +19,23 @@
 
 #![warn(missing_docs)]
 
-mod advice;
+// Lowest first: a module uses those of groups above its own.
+
 mod compact;
-mod conclude;
+mod figure;
+mod needles;
+
 mod context;
 mod cursor;
-mod figure;
-mod forms;
-mod needles;
-mod reader;
+
 mod record;
+
+mod advice;
+mod forms;
+
+mod conclude;
+mod reader;
+
 mod whole;
 
 pub use self::advice::next_steps;

@@ -31,50 +31,61 @@
 
 #![warn(missing_docs)]
 
-pub mod address;
-pub mod allocator_picture;
-pub mod allocator_window;
-pub mod axes;
-pub mod band_labels;
-pub use vramscope_core::bitset;
-pub mod change_flame;
-pub mod chart;
-pub mod colour;
+// Lowest first: a module uses those of groups above its own.
+
 mod colour_spaces;
 mod coverage;
-pub mod decorations;
 pub mod display;
 pub mod editor;
+pub mod scroll;
+mod shortened;
+mod steps;
+pub mod viewport;
+pub mod views;
+
+pub mod theme;
+
+pub mod colour;
+
+pub mod axes;
+pub mod groups;
+pub mod raster;
+pub mod scene;
+
+pub mod address;
+pub mod allocator_picture;
+pub mod lanes;
+mod line_labels;
+pub mod map;
+pub mod marks;
+pub mod moment_facts;
+pub mod oom_marks;
+pub mod reserved;
+pub mod restacked;
+pub mod ruler;
+pub mod segment_bands;
+pub mod step_marks;
+pub mod waterfall;
+
+pub mod allocator_window;
+pub mod band_labels;
+pub mod chart;
+pub mod decorations;
 pub mod extent;
+pub mod line_facts;
+
+pub mod header;
+pub mod lines;
+
 pub mod flame;
 pub mod fleet;
 pub mod graph;
-pub mod groups;
-pub mod header;
-pub mod lanes;
-pub mod line_facts;
-mod line_labels;
-pub mod lines;
-pub mod map;
-pub mod marks;
 pub mod minimap;
-pub mod moment_facts;
-pub mod oom_marks;
-pub mod plot;
-pub mod raster;
-pub mod reserved;
 pub mod reserved_chart;
-pub mod restacked;
-pub mod ruler;
-pub mod scene;
-pub mod scroll;
-pub mod segment_bands;
-mod shortened;
-
 pub mod stacked_curves;
-pub mod step_marks;
-mod steps;
-pub mod theme;
-pub mod viewport;
-pub mod views;
-pub mod waterfall;
+
+pub mod change_flame;
+
+pub mod plot;
+
+pub use vramscope_core::bitset;

@@ -1,243 +1,59 @@
-//! Checks the order of rooms: which modules of a crate may use which others.
+//! Checks the order of rooms: which modules may use which others.
 //!
-//! A room is a top-level module of a crate, or of a folder that is declared here. Rooms stand on floors. A room may use
-//! the rooms on floors below. A crate's root and a `mod.rs` above rooms belong to no room: they may use everything.
+//! A room is a module that is declared below the comment [`IN_ORDER`], in a crate's root or a `mod.rs`. Rooms stand on
+//! floors, the lowest first: declarations without a blank line between them are one floor, in which rustfmt keeps them. A
+//! room may use the rooms on floors below. The file that declares them may use everything.
 //!
 //! Uses are found in the text: paths that begin with `crate` or `super`. Re-exports are not followed.
-//!
-//! The order of crates is in `tidy`, because cargo knows their dependencies.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use super::source::Source;
 
-/// The order of the rooms in a folder.
-struct Order<'a> {
-    /// The crate's sources, or a folder in them.
-    folder: &'a str,
-    /// The rooms by floor, lowest first.
-    floors: &'a [&'a [&'a str]],
-}
+/// What stands above the declarations of rooms that have an order.
+const IN_ORDER: &str = "// Lowest first: a module uses those of groups above its own.";
 
-/// The orders of all folders. A room that is not listed is a finding.
-const ORDERS: [Order; 11] = [
-    Order {
-        folder: "crates/vramscope-core/src",
-        floors: &[
-            &[
-                "invisible",
-                "bitset",
-                "floats",
-                "ids",
-                "known_ranges",
-                "limits",
-                "sorting",
-                "units",
-            ],
-            &["budget", "cards"],
-            &["model"],
-            &["error"],
-            &["container"],
-            &["decode"],
-            &["vram_format"],
-            &["open"],
-            &["build"],
-            &["analysis"],
-            &["fleet"],
-            &["transfer"],
-            &["anonymise", "cut"],
-            &["encode"],
-            &["tables"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-core/src/analysis",
-        floors: &[
-            &["time"],
-            &["code"],
-            &["memory"],
-            &["roles"],
-            &["recording"],
-            &["search"],
-            &["groups"],
-            &["compare"],
-            &["report"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-plan/src",
-        floors: &[
-            &["ranges"],
-            &["packing"],
-            &["allocator_model", "pool_planner", "problems"],
-            &["plan", "trust"],
-            &["bars", "words"],
-            &["what_if"],
-            &["planner"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-text/src",
-        floors: &[
-            &["compact", "figure", "needles"],
-            &["context", "cursor"],
-            &["record"],
-            &["advice", "forms"],
-            &["conclude", "reader"],
-            &["whole"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-inductor/src",
-        floors: &[
-            &["invalid", "lists", "order"],
-            &["graph"],
-            &["build", "timeline", "validate"],
-            &["orders", "read"],
-            &["ordered", "search"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-app/src",
-        floors: &[
-            &["parts"],
-            &["protocol"],
-            &["browser"],
-            &["engine"],
-            &["canvas"],
-            &["saving"],
-            &["state", "worker"],
-            &["components", "mini"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-cli/src",
-        floors: &[
-            &["harmless", "memory"],
-            &["failure", "guarded", "help", "hints", "temporary"],
-            &["page", "progress"],
-            &["output"],
-            &["input", "interruption"],
-            &["arguments", "destination"],
-            &["report"],
-            &["subject"],
-            &["export", "inputs"],
-            &["commands"],
-            &["opened"],
-            &["mcp"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-view/src",
-        floors: &[
-            &[
-                "colour_spaces",
-                "coverage",
-                "display",
-                "editor",
-                "scroll",
-                "shortened",
-                "steps",
-                "viewport",
-                "views",
-            ],
-            &["theme"],
-            &["colour"],
-            &["axes", "groups", "raster", "scene"],
-            &[
-                "address",
-                "allocator_picture",
-                "lanes",
-                "line_labels",
-                "map",
-                "marks",
-                "moment_facts",
-                "oom_marks",
-                "reserved",
-                "restacked",
-                "ruler",
-                "segment_bands",
-                "step_marks",
-                "waterfall",
-            ],
-            &[
-                "allocator_window",
-                "band_labels",
-                "chart",
-                "decorations",
-                "extent",
-                "line_facts",
-            ],
-            &["header", "lines"],
-            &[
-                "flame",
-                "fleet",
-                "graph",
-                "minimap",
-                "reserved_chart",
-                "stacked_curves",
-            ],
-            &["change_flame"],
-            &["plot"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-record/src",
-        floors: &[
-            &["fixed", "layout", "rank", "settings", "symbols"],
-            &["reader", "writer"],
-            &["model"],
-            &["snapshot"],
-            &["convert"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-capture/src",
-        floors: &[
-            &["log_file", "symbols"],
-            &["convert"],
-            &["failure", "snapshot_names"],
-            &["launch", "log_folder", "output"],
-            &["destination"],
-            &["run_folder", "written_snapshot"],
-            &["follow"],
-            &["finish"],
-            &["commands"],
-        ],
-    },
-    Order {
-        folder: "crates/vramscope-inject/src",
-        floors: &[
-            &["dlsym"],
-            &["driver", "unwinder"],
-            &["hook"],
-            &["log"],
-            &["ranges", "stack"],
-            &["parts"],
-            &["api", "hooks", "nvtx"],
-            &["linker", "process"],
-        ],
-    },
-];
+/// The order of the rooms that one file declares.
+struct Order<'a> {
+    /// The folder of that file.
+    folder: &'a str,
+    /// Room → its floor.
+    floors: HashMap<&'a str, usize>,
+}
 
 /// Checks all orders.
 pub(super) fn check(sources: &[Source], findings: &mut Vec<String>) {
-    for order in &ORDERS {
+    for order in sources.iter().filter_map(Order::declared_in) {
         order.check(sources, findings);
     }
 }
 
-impl Order<'_> {
+impl<'a> Order<'a> {
+    fn declared_in(source: &Source<'a>) -> Option<Self> {
+        let lines = source.lines.iter().map(|(_, line)| *line);
+        let mut floor = 0;
+        let mut floors = HashMap::new();
+        for line in lines.skip_while(|line| *line != IN_ORDER) {
+            if line.is_empty() {
+                floor += 1;
+            }
+            if let Some((before, room)) = line.split_once("mod ")
+                && (before.is_empty() || before.starts_with("pub"))
+            {
+                floors.insert(room.trim_end_matches(';'), floor);
+            }
+        }
+        let (folder, _) = source.name.rsplit_once('/')?;
+        (!floors.is_empty()).then_some(Self { folder, floors })
+    }
+
     fn check(&self, sources: &[Source], findings: &mut Vec<String>) {
-        let listed: BTreeSet<_> = self.floors.iter().copied().flatten().copied().collect();
-        let mut rooms = BTreeSet::new();
         for source in sources.iter().filter(|source| !source.is_test) {
-            let Some(from) = self.room(source.name) else {
+            let Some((from, floor)) = self.room(source.name) else {
                 continue;
             };
-            rooms.insert(from);
             for (line, to) in self.used_rooms(source) {
-                if to != from && self.floor(&to) >= self.floor(from) {
+                if to != from && self.floors.get(to).is_some_and(|above| *above >= floor) {
                     findings.push(format!(
                         "{}:{line} uses {to}: the room `{from}` does not stand above `{to}`",
                         source.name
@@ -245,46 +61,28 @@ impl Order<'_> {
                 }
             }
         }
-        for room in rooms.symmetric_difference(&listed) {
-            findings.push(format!(
-                "{}: the room `{room}` {} (xtask/src/tidy/rooms.rs)",
-                self.folder,
-                match listed.contains(room) {
-                    true => "is on a floor but has no file",
-                    false => "is on no floor",
-                }
-            ));
-        }
     }
 
-    /// The room of a file; `None` for files in other folders and for those above the rooms.
-    fn room<'f>(&self, name: &'f str) -> Option<&'f str> {
+    /// The room of a file, and its floor; `None` for files in other folders and for those above the rooms.
+    fn room<'f>(&self, name: &'f str) -> Option<(&'f str, usize)> {
         let below = name.strip_prefix(self.folder)?.strip_prefix('/')?;
-        let above = ["lib.rs", "main.rs", "mod.rs"].contains(&below) || below.starts_with("bin/");
         let room = below.split(['/', '.']).next()?;
-        (!above).then_some(room)
+        Some((room, *self.floors.get(room)?))
     }
 
-    fn floor(&self, room: &str) -> Option<usize> {
-        self.floors.iter().position(|floor| floor.contains(&room))
-    }
-
-    /// The rooms of this order that a file names, each with the line.
-    fn used_rooms(&self, source: &Source) -> Vec<(usize, String)> {
+    /// The names in this folder that a file uses, each with the line.
+    fn used_rooms<'f>(&self, source: &Source<'f>) -> Vec<(usize, &'f str)> {
         let Some((_, folder)) = self.folder.split_once("/src") else {
             return Vec::new();
         };
         let folder: Vec<_> = folder.split('/').skip(1).collect();
         let paths = paths(source).into_iter();
-        let rooms = paths.filter_map(|(line, path)| {
-            let mut below = path.iter();
-            let is_here = folder.iter().all(|name| below.next() == Some(name));
-            let room = below.next().filter(|_| is_here)?;
-            Some((line, (*room).to_owned()))
+        let names = paths.filter_map(|(line, path)| {
+            let mut below = path.into_iter();
+            let is_here = folder.iter().all(|name| below.next() == Some(*name));
+            Some((line, below.next().filter(|_| is_here)?))
         });
-        rooms
-            .filter(|(_, room)| self.floor(room).is_some())
-            .collect()
+        names.collect()
     }
 }
 
@@ -362,19 +160,20 @@ fn words(mut text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::super::source::read_all;
-    use super::Order;
+    use super::{IN_ORDER, check};
 
+    /// The findings in a crate whose root declares rooms by floor.
     fn findings(floors: &[&[&str]], files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<_> = files
+        let declare = |floor: &&[&str]| floor.iter().map(|room| format!("mod {room};\n")).collect();
+        let declared: Vec<String> = floors.iter().map(declare).collect();
+        let root = format!("//! Doc.\n\n{IN_ORDER}\n\n{}", declared.join("\n"));
+        let files: Vec<_> = [("lib.rs", root.as_str())]
             .iter()
+            .chain(files)
             .map(|(name, text)| (format!("crates/a/src/{name}"), (*text).to_owned()))
             .collect();
         let mut findings = Vec::new();
-        let order = Order {
-            folder: "crates/a/src",
-            floors,
-        };
-        order.check(&read_all(&files), &mut findings);
+        check(&read_all(&files), &mut findings);
         findings
     }
 
@@ -386,11 +185,7 @@ mod tests {
             "\nuse super::{high::f, low::g};",
             "use crate::{\n    high::{f, g}, low};",
         ] {
-            let files = [
-                ("lib.rs", "mod low; mod high;"),
-                ("low.rs", text),
-                ("high/mod.rs", "pub fn f() {}"),
-            ];
+            let files = [("low.rs", text), ("high/mod.rs", "pub fn f() {}")];
             let up = "crates/a/src/low.rs:2 uses high: the room `low` does not stand above `high`";
             assert_eq!(findings(&[&["low"], &["high"]], &files), [up], "{text}");
             assert_eq!(findings(&[&["high", "low"]], &files), [up], "{text}");
@@ -411,7 +206,6 @@ mod tests {
     #[test]
     fn tests_and_comments_do_not_count() {
         let files = [
-            ("lib.rs", "mod low; mod high;"),
             (
                 "low.rs",
                 "//! [`crate::high`]\n#[cfg(test)]\nmod tests;\n#[cfg(test)]\nuse crate::high::f;",
@@ -423,14 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn each_room_has_a_floor_and_each_name_on_a_floor_is_a_room() {
-        let files = [("lib.rs", "mod a;"), ("a.rs", "")];
-        assert_eq!(
-            findings(&[&["b"]], &files),
-            [
-                "crates/a/src: the room `a` is on no floor (xtask/src/tidy/rooms.rs)",
-                "crates/a/src: the room `b` is on a floor but has no file (xtask/src/tidy/rooms.rs)"
-            ]
-        );
+    fn declarations_without_the_comment_have_no_order() {
+        let root = "mod low;\nmod high;\n";
+        let files = [("a/mod.rs", root), ("a/low.rs", "use super::high::f;")];
+        assert_eq!(findings(&[&["low"], &["high"]], &files), [""; 0]);
     }
 }

@@ -3,12 +3,22 @@
 //! The rooms from the bottom to the top; each uses only those before it:
 //! [`time`], [`code`], [`memory`], [`roles`], [`recording`], [`search`], [`groups`], [`compare`], [`report`].
 
-pub mod code;
-pub mod compare;
-pub mod groups;
-pub mod memory;
-pub mod recording;
-pub mod report;
-pub mod roles;
-pub mod search;
+// Lowest first: a module uses those of groups above its own.
+
 pub mod time;
+
+pub mod code;
+
+pub mod memory;
+
+pub mod roles;
+
+pub mod recording;
+
+pub mod search;
+
+pub mod groups;
+
+pub mod compare;
+
+pub mod report;
