@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use xtask_page::page::CRATES;
 
 use crate::fresh;
 use crate::process::{cargo, output, run as run_command, target_dir};
@@ -69,8 +70,7 @@ fn lints() -> Result<()> {
 /// lints everything that is not compiled for wasm32 only.
 fn wasm_lints() -> Result<()> {
     let toolchain = toolchain::find()?;
-    let crates = tidy::with_crates_below("vramscope-app");
-    let packages = crates.iter().flat_map(|name| ["--package", *name]);
+    let packages = CRATES.iter().flat_map(|name| ["--package", *name]);
     match toolchain {
         Toolchain::Active => {
             let mut clippy = toolchain.cargo("clippy");

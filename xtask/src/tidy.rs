@@ -2,7 +2,6 @@
 //!
 //! Each check adds its findings to a list. A finding names the file and what to do about it.
 
-mod packed;
 mod rooms;
 mod source;
 
@@ -25,64 +24,23 @@ const LONGEST_COMPONENT_LINES: usize = 62;
 /// Maximum size of all fixtures together, because every clone contains them forever.
 const FIXTURES_LIMIT_BYTES: u64 = 18 << 20;
 
-/// The project's crates, and those that each may use.
-const MAY_USE: [(&str, &[&str]); 19] = [
-    ("vramscope-core", &[]),
-    ("vramscope-inductor", &["vramscope-core"]),
-    ("vramscope-plan", &["vramscope-core"]),
-    ("vramscope-text", &["vramscope-core"]),
-    (
-        "vramscope-view",
-        &["vramscope-core", "vramscope-inductor", "vramscope-plan"],
-    ),
-    (
-        "vramscope-app",
-        &[
-            "vramscope-core",
-            "vramscope-inductor",
-            "vramscope-plan",
-            "vramscope-text",
-            "vramscope-view",
-        ],
-    ),
-    (
-        "vramscope-cli",
-        &[
-            "vramscope-core",
-            "vramscope-dryrun",
-            "vramscope-inductor",
-            "vramscope-launch",
-            "vramscope-plan",
-            "vramscope-serve",
-            "vramscope-sql",
-            "vramscope-text",
-            "vramscope-view",
-        ],
-    ),
-    // It is given a page and files, and knows no snapshot.
+/// Crates that use none of the project's others but these, since each is made to know or to weigh little. What may use
+/// what else is cargo's to say, which refuses circles.
+const APART: [(&str, &[&str]); 9] = [
+    // They are given a page and files, a program, Parquet files, and know no snapshot.
     ("vramscope-serve", &[]),
     ("vramscope-launch", &[]),
-    // It is given Parquet files, and knows no snapshot.
     ("vramscope-sql", &[]),
-    ("vramscope-python", &["vramscope-cli", "vramscope-core"]),
     // The crate that writes files for tests shares no code with the one that reads them.
     ("vramscope-synth", &[]),
-    ("vramscope-record", &["vramscope-core"]),
-    ("vramscope-capture", &["vramscope-core", "vramscope-record"]),
     // The library in captured programs, and the crate for programs to call, should be as small as possible.
     ("vramscope-inject", &["vramscope-record"]),
+    ("vramscope-record", &["vramscope-core"]),
     ("vramscope-api", &[]),
     // The stand-in is built a second time, by rustc alone.
-    ("vramscope-dryrun", &["vramscope-core", "vramscope-launch"]),
     ("vramscope-standin", &[]),
     ("fakecuda", &[]),
 ];
-
-/// A crate that all tests may use, since it shares no code with what they test.
-const IN_ALL_TESTS: &str = "vramscope-synth";
-
-/// A crate and another one that its tests may use: it makes real graphs to plan for.
-const IN_TESTS: (&str, &str) = ("vramscope-plan", "vramscope-inductor");
 
 /// Crates without I/O, clocks, threads or DOM: they take values and return values.
 const PURE_CRATES: [&str; 5] = [
@@ -93,17 +51,13 @@ const PURE_CRATES: [&str; 5] = [
     "vramscope-view",
 ];
 
-/// Names that must not occur in pure crates.
-const NOT_IN_PURE_CRATES: [&str; 9] = [
+/// Names that must not occur in pure crates. Of the page they know nothing, as none of its crates is theirs.
+const NOT_IN_PURE_CRATES: [&str; 5] = [
     "std::fs",
     "std::net",
     "std::process",
     "std::thread",
     "std::time::",
-    "println!",
-    "web_sys",
-    "js_sys",
-    "wasm_bindgen",
 ];
 
 /// Words that indicate an address from which something would be loaded.
@@ -144,8 +98,6 @@ pub(crate) fn run() -> Result<()> {
     check_fixtures(&names, &mut findings);
     let packages = packages()?;
     check_dependencies(&packages, &mut findings);
-    check_versions(&packages, &mut findings);
-    packed::check(&sources, &packages, &mut findings);
     for finding in &findings {
         println!("tidy: {finding}");
     }
@@ -266,26 +218,11 @@ fn check_fixtures(files: &[String], findings: &mut Vec<String>) {
     let bytes: u64 = sizes.sum();
     if bytes > FIXTURES_LIMIT_BYTES {
         findings.push(format!(
-            "tests/fixtures holds {} KiB, at most 8192",
-            bytes / 1024
+            "tests/fixtures holds {} KiB, at most {}",
+            bytes / 1024,
+            FIXTURES_LIMIT_BYTES / 1024
         ));
     }
-}
-
-/// The crate `name` and all crates that it may use, directly or not.
-pub(crate) fn with_crates_below(name: &'static str) -> Vec<&'static str> {
-    let mut names = vec![name];
-    let mut done = 0;
-    while let Some(name) = names.get(done) {
-        let row = MAY_USE.iter().find(|(crate_name, _)| crate_name == name);
-        for below in row.map_or(&[][..], |(_, below)| below) {
-            if !names.contains(below) {
-                names.push(below);
-            }
-        }
-        done += 1;
-    }
-    names
 }
 
 /// The workspace's packages, as cargo knows them.
@@ -297,61 +234,29 @@ fn packages() -> Result<Vec<Value>> {
     Ok(serde_json::from_value(metadata["packages"].take())?)
 }
 
-/// Checks that dependencies between the project's crates point one way.
+/// Checks that crates which stand apart use no others, but in tests.
 fn check_dependencies(packages: &[Value], findings: &mut Vec<String>) {
-    for package in packages {
-        let name = package["name"].as_str().unwrap_or_default();
-        let Some((_, allowed)) = MAY_USE.iter().find(|(crate_name, _)| *crate_name == name) else {
+    for (name, allowed) in APART {
+        let package = packages.iter().find(|package| package["name"] == name);
+        let Some(package) = package else {
+            findings.push(format!("no crate is called {name} (xtask/src/tidy.rs)"));
             continue;
         };
-        for dependency in items(&package["dependencies"]) {
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let used = dependency["name"].as_str().unwrap_or_default();
-            let in_tests =
-                dependency["kind"] == "dev" && (used == IN_ALL_TESTS || (name, used) == IN_TESTS);
-            if used.starts_with("vramscope") && !allowed.contains(&used) && !in_tests {
-                findings.push(format!("{name} depends on {used}, against the direction"));
-            }
-        }
-    }
-}
-
-/// Checks that everything has one version, and that what is published asks for the others of the same.
-fn check_versions(packages: &[Value], findings: &mut Vec<String>) {
-    let version = env!("CARGO_PKG_VERSION");
-    for package in packages {
-        let name = package["name"].as_str().unwrap_or_default();
-        if package["version"] != version {
-            findings.push(format!("{name} has another version than xtask, {version}"));
-        }
-        // A list of registries, which is empty, forbids to publish.
-        let is_published = package["publish"].is_null();
-        for dependency in items(&package["dependencies"]) {
-            let is_ours = dependency["path"].is_string() && dependency["name"] != IN_ALL_TESTS;
-            if is_published && is_ours && dependency["req"] != format!("={version}") {
+            let is_ours = dependency["path"].is_string();
+            if is_ours && dependency["kind"] != "dev" && !allowed.contains(&used) {
                 findings.push(format!(
-                    "{name} asks for {} {}, not for ={version} (Cargo.toml)",
-                    dependency["name"], dependency["req"]
+                    "{name} depends on {used}, from which it stands apart"
                 ));
             }
         }
     }
 }
 
-fn items(list: &Value) -> &[Value] {
-    list.as_array().map_or(&[], Vec::as_slice)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_FILE_LINES, check_components, check_rust, read_all, with_crates_below};
-
-    #[test]
-    fn crates_below_are_found_by_way_of_others() {
-        assert_eq!(
-            with_crates_below("vramscope-inject"),
-            ["vramscope-inject", "vramscope-record", "vramscope-core"]
-        );
-    }
+    use super::{LONGEST_FILE_LINES, check_components, check_rust, read_all};
 
     fn findings(text: String) -> String {
         let files = [("crates/vramscope-core/src/model/mod.rs".to_owned(), text)];
