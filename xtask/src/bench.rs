@@ -10,13 +10,14 @@ mod page_start;
 mod planning;
 mod program;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::browser;
 use crate::page;
@@ -77,16 +78,6 @@ enum Part {
     },
 }
 
-/// A row of the table: one file.
-struct Row {
-    name: String,
-    file_bytes: f64,
-    native: Value,
-    program: program::Figures,
-    python_s: Option<f64>,
-    browser: Option<Value>,
-}
-
 /// Makes the snapshots, measures, and prints the table.
 ///
 /// # Errors
@@ -101,39 +92,50 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         None => {}
     }
     let files = snapshots(options)?;
-    let page = if options.no_browser {
-        None
-    } else {
-        Some(page::build(page::profile(options.fast))?)
+    let browser = match options.no_browser {
+        true => None,
+        false => Some((page::build(page::profile(options.fast))?, browser::find()?)),
     };
-    let chromium = page.as_ref().map(|_| browser::find()).transpose()?;
-    let mut rows = Vec::new();
-    for file in files {
-        let name = file
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    let mut columns = Vec::new();
+    for file in &files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
         println!("measuring {name}");
-        let file_bytes = fs::metadata(&file)?.len();
-        let native = native(&file)?;
-        let program = program::measure(&file)?;
-        let python_s = python(&file, file_bytes);
-        let browser = match (&page, &chromium) {
-            (Some(page), Some(chromium)) => Some(in_browser(&file, page, chromium)?),
-            _ => None,
-        };
-        rows.push(Row {
-            name,
-            file_bytes: file_bytes as f64,
-            native,
-            program,
-            python_s,
-            browser,
-        });
+        columns.push((name.into_owned(), measured(file, browser.as_ref())?));
     }
-    print_table(&rows);
+    print_table(&columns);
+    println!("(a view's first_ms and again_ms: until it is painted, first and later)");
+    println!("(frame: from one to the next; input: until its frame; p95: 95 %)");
+    println!("(a block under 50 ms is told as 0: browsers tell only of longer ones)");
     Ok(())
+}
+
+/// All figures of a file, in the browser too if a page and the browser are given.
+fn measured(file: &Path, browser: Option<&(PathBuf, PathBuf)>) -> Result<Value> {
+    let file_bytes = fs::metadata(file)?.len();
+    let native = native(file)?;
+    let program = program::measure(file)?;
+    let python_s = python(file, file_bytes);
+    let page = match browser {
+        Some((page, chromium)) => in_browser(file, page, chromium)?,
+        None => Value::Null,
+    };
+    let file_bytes = file_bytes as f64;
+    let decode_s = native["decode_s"].as_f64();
+    let read_s = page["read_ms"].as_f64().map(|ms| ms / 1e3);
+    let per_s = |seconds: Option<f64>| seconds.map(|seconds| file_bytes / 1e6 / seconds);
+    let per_file = |bytes: &Value| bytes.as_f64().map(|bytes| bytes / file_bytes);
+    Ok(json!({
+        "native decode, MB/s": per_s(decode_s),
+        "pickle.load, MB/s": per_s(python_s),
+        "pickle.load / native decode": python_s.zip(decode_s).map(|(python, ours)| python / ours),
+        "native peak memory / file": per_file(&native["peak_bytes"]),
+        "info: memory / file": per_file(&program["info_bytes"]),
+        "wasm decode + pairing, MB/s": per_s(read_s),
+        "wasm memory / file": per_file(&page["wasm_bytes"]),
+        "native": native,
+        "vramscope": program,
+        "page": page,
+    }))
 }
 
 /// The snapshots to measure with. They are made once and kept.
@@ -167,14 +169,8 @@ fn make(folder: &Path, name: &str, arguments: &[&str]) -> Result<PathBuf> {
         println!("making {}", path.display());
         let part = path.with_extension("part");
         let mut synth = cargo();
-        synth.args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            "vramscope-synth",
-            "--",
-        ]);
+        synth.args(["run", "--quiet", "--release"]);
+        synth.args(["--package", "vramscope-synth", "--"]);
         run_command(synth.args(arguments).arg("-o").arg(&part))?;
         fs::rename(part, &path)?;
     }
@@ -183,18 +179,8 @@ fn make(folder: &Path, name: &str, arguments: &[&str]) -> Result<PathBuf> {
 
 fn native(file: &Path) -> Result<Value> {
     let mut bench = cargo();
-    bench
-        .args([
-            "bench",
-            "--quiet",
-            "--package",
-            "vramscope-core",
-            "--bench",
-            "decode",
-            "--",
-        ])
-        .arg(file);
-    last_line(output(&mut bench))
+    bench.args(["bench", "--quiet", "--package", "vramscope-core"]);
+    last_line(output(bench.args(["--bench", "decode", "--"]).arg(file)))
 }
 
 /// Seconds that CPython's `pickle.load` takes; `None` without Python, or if the file is too large.
@@ -236,194 +222,75 @@ fn last_line(text: Option<String>) -> Result<Value> {
     serde_json::from_str(line).with_context(|| format!("the benchmark printed {line:?}"))
 }
 
-/// A figure of the table: its label, and its text for a row.
-type Figure = (&'static str, fn(&Row) -> String);
-
-const FIGURES: [Figure; 22] = [
-    ("file, MB", |row| format!("{:.1}", row.file_bytes / 1e6)),
-    ("events", |row| row.native["events"].to_string()),
-    ("allocations", |row| row.native["allocations"].to_string()),
-    ("native decode, MB/s", |row| {
-        rate(row, row.native["decode_s"].as_f64())
-    }),
-    ("  pickle.load, MB/s", |row| rate(row, row.python_s)),
-    ("  ratio", |row| {
-        match (row.python_s, row.native["decode_s"].as_f64()) {
-            (Some(python), Some(ours)) => format!("{:.1} x", python / ours),
-            _ => "-".to_owned(),
+/// Prints all numbers that were measured: a column for each measurement, a row for each number by the names that lead to
+/// it. Bytes are shown as MB.
+fn print_table(columns: &[(String, Value)]) {
+    let mut names = Vec::new();
+    let mut figures = BTreeMap::new();
+    for (column, (_, measured)) in columns.iter().enumerate() {
+        for (name, value) in numbers("", measured) {
+            if !names.contains(&name) {
+                names.push(name.clone());
+            }
+            figures.insert((column, name), value);
         }
-    }),
-    ("native pairing, ms", |row| {
-        number(row.native["pair_s"].as_f64().map(|seconds| seconds * 1e3))
-    }),
-    ("native peak memory / file", |row| {
-        share(row, row.native["peak_bytes"].as_f64())
-    }),
-    ("vramscope --version, ms", |row| {
-        number(Some(row.program.start_ms))
-    }),
-    ("vramscope info: memory / file", |row| {
-        share(row, Some(row.program.info_bytes))
-    }),
-    ("wasm decode + pairing, MB/s", |row| {
-        rate(
-            row,
-            page_figure(row, "read_ms").map(|milliseconds| milliseconds / 1e3),
-        )
-    }),
-    ("wasm memory / file", |row| {
-        share(row, page_figure(row, "wasm_bytes"))
-    }),
-    ("drop to first paint, ms", |row| {
-        number(page_figure(row, "paint_ms"))
-    }),
-    ("  of that each stage, ms", |row| {
-        let stages = row.browser.as_ref().map(|page| &page["stages"]);
-        let ms = STAGES.map(
-            |stage| match stages.and_then(|stages| stages[stage].as_f64()) {
-                Some(ms) => format!("{ms:.0}"),
-                None => "-".to_owned(),
-            },
-        );
-        ms.join(" ")
-    }),
-    ("frame median | 95 %, ms", |row| {
-        let [median, high] =
-            ["frame_median_ms", "frame_p95_ms"].map(|key| number(page_figure(row, key)));
-        format!("{median} | {high}")
-    }),
-    ("input to frame median | 95 %, ms", |row| {
-        let [median, high] =
-            ["input_median_ms", "input_p95_ms"].map(|key| number(page_figure(row, key)));
-        format!("{median} | {high}")
-    }),
-    ("sharp after last input, ms", |row| {
-        number(page_figure(row, "sharp_ms"))
-    }),
-    ("main thread blocked loading, ms", |row| {
-        number(page_figure(row, "loading_block_ms"))
-    }),
-    ("main thread blocked zooming, ms", |row| {
-        number(page_figure(row, "playing_block_ms"))
-    }),
-    ("search after the last key, ms", |row| {
-        median_and_high(row, "search_ms")
-    }),
-    ("flame graph of a moment, ms", |row| {
-        median_and_high(row, "flame_ms")
-    }),
-    ("step of the allocator, ms", |row| {
-        median_and_high(row, "step_ms")
-    }),
-];
-
-/// The stages of the first picture: until the worker begins, decoding, pairing, facts and colours, their transfer, the
-/// page's elements until they ask for a picture, drawing it, presenting it.
-const STAGES: [&str; 8] = [
-    "start_ms",
-    "decode_ms",
-    "pair_ms",
-    "facts_ms",
-    "transfer_ms",
-    "elements_ms",
-    "raster_ms",
-    "present_ms",
-];
-
-/// The names of the views, in the order of [`FIGURES`].
-const VIEWS: [&str; 10] = [
-    "overview",
-    "timeline",
-    "segments",
-    "map",
-    "allocator",
-    "flame",
-    "table",
-    "compare",
-    "what-if",
-    "facts",
-];
-
-fn page_figure(row: &Row, key: &str) -> Option<f64> {
-    row.browser.as_ref()?[key].as_f64()
-}
-
-/// Median and 95th percentile of repeated measurements.
-fn median_and_high(row: &Row, key: &str) -> String {
-    let figure = row.browser.as_ref().map(|page| &page["views"][key]);
-    let [median, high] =
-        ["median", "p95"].map(|share| number(figure.and_then(|figure| figure[share].as_f64())));
-    format!("{median} | {high}")
-}
-
-/// Times of a view: shown for the first time, shown again, its frames as median and 95th percentile, and the 95th
-/// percentile from an input to its frame.
-fn view_figures(row: &Row, view: &str) -> String {
-    let figure = row.browser.as_ref().map(|page| &page["views"][view]);
-    let keys = [
-        "first_ms",
-        "again_ms",
-        "frame_median_ms",
-        "frame_p95_ms",
-        "input_p95_ms",
-    ];
-    let [first, again, median, high, input] = keys.map(|key| {
-        let value = figure.and_then(|figure| figure[key].as_f64());
-        value.map_or("-".to_owned(), |value| format!("{value:.0}"))
-    });
-    format!("{first} {again} | {median} {high} | {input}")
-}
-
-fn rate(row: &Row, seconds: Option<f64>) -> String {
-    number(seconds.map(|seconds| row.file_bytes / 1e6 / seconds))
-}
-
-fn share(row: &Row, bytes: Option<f64>) -> String {
-    bytes.map_or("-".to_owned(), |bytes| {
-        format!("{:.2}", bytes / row.file_bytes)
-    })
-}
-
-fn number(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), |value| format!("{value:.1}"))
-}
-
-fn print_table(rows: &[Row]) {
-    let names = rows
-        .iter()
-        .map(|row| format!("{:>24}", row.name))
-        .collect::<String>();
-    println!("{:<40}{names}", "");
-    for (label, figure) in FIGURES {
-        let cells = rows
-            .iter()
-            .map(|row| format!("{:>24}", figure(row)))
-            .collect::<String>();
-        println!("{label:<40}{cells}");
     }
-    for (place, words) in program::QUESTIONS.iter().enumerate() {
-        let cells = rows.iter().map(|row| {
-            let figure = row.program.questions_ms.get(place).copied();
-            format!("{:>24}", number(figure))
+    print_row("", columns.iter().map(|(title, _)| title.clone()));
+    for name in names {
+        let cells = (0..columns.len()).map(|column| match figures.get(&(column, name.clone())) {
+            Some(bytes) if name.contains("bytes") => shown(bytes / 1e6),
+            Some(value) => shown(*value),
+            None => "-".to_owned(),
         });
-        let label = format!("vramscope {}, ms", words.join(" "));
-        println!("{label:<40}{}", cells.collect::<String>());
+        print_row(&name.replace("bytes", "mb"), cells);
     }
-    for view in VIEWS {
-        let cells = rows
+}
+
+fn print_row(name: &str, cells: impl Iterator<Item = String>) {
+    let cells: String = cells.map(|cell| format!("{cell:>24}")).collect();
+    println!("{name:<40}{cells}");
+}
+
+fn shown(value: f64) -> String {
+    match value {
+        _ if value.fract() == 0.0 => format!("{value}"),
+        -1.0..1.0 => format!("{value:.4}"),
+        -10.0..10.0 => format!("{value:.2}"),
+        _ => format!("{value:.1}"),
+    }
+}
+
+/// The numbers in a measurement, in its order.
+fn numbers(name: &str, measured: &Value) -> Vec<(String, f64)> {
+    let below = |below: &str, value| numbers(format!("{name} {below}").trim_start(), value);
+    match measured {
+        Value::Object(named) => named
             .iter()
-            .map(|row| format!("{:>24}", view_figures(row, view)));
-        println!(
-            "{:<40}{}",
-            format!("{view}: show, again | frames | input"),
-            cells.collect::<String>()
-        );
+            .flat_map(|(name, value)| below(name, value))
+            .collect(),
+        Value::Array(all) => {
+            let all = (1..).zip(all);
+            all.flat_map(|(number, value): (u32, _)| below(&number.to_string(), value))
+                .collect()
+        }
+        _ => measured
+            .as_f64()
+            .map(|value| (name.to_owned(), value))
+            .into_iter()
+            .collect(),
     }
-    println!(
-        "(views: ms to the first paint, first and later times; ms between frames, median and 95 %; ms from input to frame, 95 %)"
-    );
-    println!(
-        "(stages: until the worker begins, decode, pair, facts and colours, transfer, elements, draw, present)"
-    );
-    println!("(a long task under 50 ms is reported as 0.0: browsers tell only of longer ones)");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+    use serde_json::json;
+
+    #[test]
+    fn all_numbers_are_found_in_their_order() {
+        let measured = json!({"b": 1, "a": {"x_ms": 2.5, "file": "name"}, "closed": [3, null]});
+        let found = numbers("", &measured);
+        let wanted = [("b", 1.0), ("a x_ms", 2.5), ("closed 1", 3.0)];
+        assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value)));
+    }
 }

@@ -82,7 +82,7 @@ fn status_field(id: u32, name: &str) -> Option<u64> {
 
 /// Opens a file, visits all views, and closes it, ten times.
 ///
-/// Tells the bytes of its worker's module after three seconds (`open_worker_bytes`) and after each view (`views`), and
+/// Tells the bytes of its worker's module after three seconds (`open_worker_bytes`) and after each view (`worker_bytes`), and
 /// what the page's process has beyond its memory before: at the first picture (`painted_bytes`), after three seconds
 /// (`open_bytes`), after all views (`viewed_bytes`), and after each closing (`closed_bytes`). `idle_bytes` is what it had before.
 ///
@@ -105,7 +105,7 @@ pub fn measure(chromium: &Chromium, page: &mut Page, file: &Path) -> Result<Valu
             page.pause(REST)?;
             figures["open_bytes"] = json!(beyond());
             figures["open_worker_bytes"] = json!(file_worker_bytes(page)?);
-            figures["views"] = visit_all(page)?;
+            figures["worker_bytes"] = visit_all(page)?;
             page.pause(REST)?;
             figures["viewed_bytes"] = json!(beyond());
         }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
 use wait4::Wait4;
 
 use crate::program::{Speed, build_without_page};
@@ -12,8 +13,8 @@ use crate::program::{Speed, build_without_page};
 /// Number of runs of each command. The median counts.
 const RUNS: usize = 3;
 
-/// The commands for each file, as words before its name. The first is `info`.
-pub(super) const QUESTIONS: [&[&str]; 8] = [
+/// The commands for each file, as words before its name.
+const QUESTIONS: [&[&str]; 8] = [
     &["info"],
     &["peak"],
     &["at", "peak"],
@@ -24,22 +25,13 @@ pub(super) const QUESTIONS: [&[&str]; 8] = [
     &["trace"],
 ];
 
-/// Figures of one file.
-pub(super) struct Figures {
-    /// Time of the program with nothing to do, in ms.
-    pub(super) start_ms: f64,
-    /// Time of each of [`QUESTIONS`], in ms.
-    pub(super) questions_ms: Vec<f64>,
-    /// Peak resident bytes of `info`.
-    pub(super) info_bytes: f64,
-}
-
-/// Builds the program and measures it.
+/// Builds the program and measures it: its time with nothing to do and those of [`QUESTIONS`] in ms, and the peak resident
+/// bytes of `info`.
 ///
 /// # Errors
 ///
 /// If it cannot be built or fails.
-pub(super) fn measure(file: &Path) -> Result<Figures> {
+pub(super) fn measure(file: &Path) -> Result<Value> {
     let program = build_without_page(Speed::Release)?;
     let ask = |words: &[&str], file: Option<&Path>| -> Result<(f64, f64)> {
         let mut runs = Vec::new();
@@ -57,16 +49,12 @@ pub(super) fn measure(file: &Path) -> Result<Figures> {
         Ok(runs[RUNS / 2])
     };
     let (start_ms, _) = ask(&["--version"], None)?;
-    let mut figures = Figures {
-        start_ms,
-        questions_ms: Vec::new(),
-        info_bytes: 0.0,
-    };
-    for (place, words) in QUESTIONS.iter().enumerate() {
+    let mut figures = json!({"start_ms": start_ms});
+    for words in QUESTIONS {
         let (ms, bytes) = ask(words, Some(file))?;
-        figures.questions_ms.push(ms);
-        if place == 0 {
-            figures.info_bytes = bytes;
+        figures[format!("{}, ms", words.join(" "))] = json!(ms);
+        if words == ["info"] {
+            figures["info_bytes"] = json!(bytes);
         }
     }
     Ok(figures)
