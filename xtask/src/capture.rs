@@ -1,11 +1,12 @@
-//! Builds the programs that the capture tests start: the capture itself, the stand-in driver, and programs to
-//! capture.
+//! Builds what capturing is tried with: the stand-in driver, and programs to capture.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::process::{built, run_for_output};
+use crate::process::{built, cargo, root, run, run_for_output, target_dir};
 
 /// The program that builds what is captured.
 pub(crate) const PREPARE: &str = "prepare";
@@ -28,4 +29,37 @@ pub(crate) fn prepare() -> Result<Vec<(String, String)>> {
     Ok(variables
         .map(|(name, path)| (name.to_owned(), path.to_owned()))
         .collect())
+}
+
+/// Builds the stand-in driver, optimised. Returns the folder that has it under the names of the real one.
+///
+/// # Errors
+///
+/// If the build fails, or a file cannot be written.
+pub(crate) fn build_driver() -> Result<PathBuf> {
+    run(cargo().args(["build", "--release", "--package", "fakecuda"]))?;
+    let folder = target_dir().join("capture-bench/cuda");
+    fs::create_dir_all(&folder)?;
+    for name in ["libcuda.so.1", "libcuda.so"] {
+        fs::copy(target_dir().join("release/libcuda.so"), folder.join(name))?;
+    }
+    Ok(folder)
+}
+
+/// Builds a program of `tests/capture/clients`, optimised, against a driver. It is built alone, so that cargo does not
+/// merge the features of several.
+///
+/// # Errors
+///
+/// If the build fails.
+pub(crate) fn build_client(package: &str, driver: &Path) -> Result<PathBuf> {
+    let target = target_dir().join("capture-bench/clients");
+    let mut build = cargo();
+    build
+        .args(["build", "--release", "--locked", "--package", package])
+        .current_dir(root().join("tests/capture/clients"))
+        .env("CARGO_TARGET_DIR", &target)
+        .env("VRAMSCOPE_STUBS", driver);
+    run(&mut build)?;
+    Ok(target.join("release").join(package))
 }

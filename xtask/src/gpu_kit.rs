@@ -2,17 +2,16 @@
 //! nvcc, PyTorch and others are there already.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::capture::{build_client, build_driver};
 use crate::page::replace_folder;
-use crate::process::{cargo, root, run, target_dir};
+use crate::process::{in_root, root, run, run_for_output, target_dir};
 use crate::program;
 
-/// Programs of `tests/capture/clients` in the kit. Each is built alone, so that cargo does not merge their
-/// features.
+/// Programs of `tests/capture/clients` in the kit.
 const CLIENTS: [&str; 5] = ["scenes", "loading", "linking", "eager", "bench"];
 /// The one that keeps its line tables, for the check of stacks. std alone brings megabytes of them to each.
 const WITH_LINES: &str = "loading";
@@ -37,7 +36,10 @@ pub(crate) fn make() -> Result<()> {
     replace_folder(&kit)?;
     let capture = program::build_capture()?;
     fs::copy(capture, kit.join("vramscope-capture"))?;
-    build_clients(&kit)?;
+    let driver = build_driver()?;
+    for package in CLIENTS {
+        fs::copy(build_client(package, &driver)?, kit.join(package))?;
+    }
     for name in CLIENTS.iter().chain(&["vramscope-capture"]) {
         if *name != WITH_LINES {
             run(Command::new("strip")
@@ -45,51 +47,19 @@ pub(crate) fn make() -> Result<()> {
                 .arg(kit.join(name)))?;
         }
     }
-    let listed = Command::new("git")
-        .args(["ls-files", "-z", CHECKS])
-        .args(READ)
-        .current_dir(root())
-        .output()
-        .context("git")?;
-    let listed = String::from_utf8(listed.stdout)?;
+    let mut list = in_root(Command::new("git"));
+    let listed = run_for_output(list.args(["ls-files", "-z", CHECKS]).args(READ))?;
     for file in listed.split('\0').filter(|file| !file.is_empty()) {
         let to = kit.join(file);
         fs::create_dir_all(to.parent().unwrap_or(&kit))?;
         fs::copy(root().join(file), to).with_context(|| file.to_owned())?;
     }
     let packed = target_dir().join("gpu-kit.tar.xz");
-    run(Command::new("tar")
-        .arg("--create")
-        .arg("--xz")
-        .arg("--file")
-        .arg(&packed)
-        .arg("--directory")
-        .arg(&kit)
-        .arg("."))?;
+    let mut tar = Command::new("tar");
+    tar.args(["--create", "--xz", "--file"]).arg(&packed);
+    run(tar.arg("--directory").arg(&kit).arg("."))?;
     let bytes = fs::metadata(&packed)?.len();
     println!("{}: {bytes} bytes of {MAX_BYTES}", packed.display());
     ensure!(bytes <= MAX_BYTES, "the kit is too large to travel");
-    Ok(())
-}
-
-fn build_clients(kit: &Path) -> Result<()> {
-    run(cargo().args(["build", "--release", "--package", "fakecuda"]))?;
-    let stubs = target_dir().join("capture-bench/cuda");
-    fs::create_dir_all(&stubs)?;
-    fs::copy(
-        target_dir().join("release/libcuda.so"),
-        stubs.join("libcuda.so"),
-    )?;
-    let target = target_dir().join("capture-bench/clients");
-    for package in CLIENTS {
-        let mut build = cargo();
-        build
-            .args(["build", "--release", "--locked", "--package", package])
-            .current_dir(root().join("tests/capture/clients"))
-            .env("CARGO_TARGET_DIR", &target)
-            .env("VRAMSCOPE_STUBS", &stubs);
-        run(&mut build)?;
-        fs::copy(target.join("release").join(package), kit.join(package))?;
-    }
     Ok(())
 }

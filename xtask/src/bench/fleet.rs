@@ -9,18 +9,19 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wait4::Wait4;
 
+use super::print_table;
+use super::program::median;
 use crate::consumers;
+use crate::fingerprint::files_under;
 use crate::fleet::FEATURE;
-use crate::process::{cargo, run, target_dir};
+use crate::installed::programs;
+use crate::process::{cargo, output, run, target_dir};
 
 /// Ranks that are on the disk at once.
 const BATCH: u32 = 250;
-
-/// Number of runs of each question. The median counts.
-const RUNS: usize = 3;
 
 const QUESTIONS: [&str; 6] = ["peaks", "odd", "diff", "leaks", "oom", "sites"];
 
@@ -48,7 +49,7 @@ for _ in range(3):
     start = time.perf_counter()
     duckdb.sql(sys.argv[2]).fetchall()
     times.append(time.perf_counter() - start)
-print(sorted(times)[1] * 1e3)
+print(round(sorted(times)[1] * 1e3))
 ";
 
 /// Options of the command.
@@ -68,28 +69,18 @@ pub(super) struct Options {
     built: Option<PathBuf>,
 }
 
-/// What packing took, over all batches.
-#[derive(Default)]
-struct Packing {
-    wall_s: f64,
-    cpu_s: f64,
-    peak_bytes: u64,
-    unpacked_bytes: f64,
-    events: f64,
-}
-
 /// Generates, packs, asks, and prints the figures.
 ///
 /// # Errors
 ///
 /// If a build or a measurement fails.
 pub(super) fn measure(options: &Options) -> Result<()> {
-    let programs = match &options.built {
+    let built = match &options.built {
         Some(folder) => folder.clone(),
         None => build()?,
     };
     let [program, synth] = ["vramscope", "vramscope-synth"]
-        .map(|name| programs.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
+        .map(|name| built.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
     let bytes = fs::metadata(&program)?.len() as f64;
     println!("vramscope: {:.1} MB", bytes / 1e6);
     // Before anything takes long.
@@ -98,12 +89,12 @@ pub(super) fn measure(options: &Options) -> Result<()> {
     drop(fs::remove_dir_all(&folder));
     fs::create_dir_all(&folder)?;
     let dataset = folder.join("runs.vset");
-    let packing = pack(options, &program, &synth, &folder, &dataset)?;
-    print_packing(options, &packing, &dataset)?;
+    let mut figures = pack(options, &program, &synth, &folder, &dataset)?;
     for question in QUESTIONS {
-        let ms = timed(&program, &["fleet", question], &[], &dataset)?;
-        println!("vramscope fleet {question}: {ms:.0} ms");
+        let (ms, _) = median(&program, &["fleet", question], &[&dataset])?;
+        figures[format!("fleet {question}, ms")] = json!(ms);
     }
+    print_table(&[(format!("--memory {}", options.memory), figures)]);
     compare_sql(&program, &tools, &dataset)
 }
 
@@ -126,9 +117,10 @@ fn pack(
     synth: &Path,
     folder: &Path,
     dataset: &Path,
-) -> Result<Packing> {
+) -> Result<Value> {
     let runs = folder.join("runs");
-    let mut packing = Packing::default();
+    let (mut wall_s, mut cpu_s, mut peak_bytes) = (0.0, 0.0, 0);
+    let (mut unpacked_bytes, mut events) = (0.0, 0.0);
     for from in (0..options.ranks).step_by(BATCH as usize) {
         let mut generate = Command::new(synth);
         generate.arg("fleet").arg(&runs);
@@ -140,134 +132,63 @@ fn pack(
         run(&mut generate)?;
         let mut pack = Command::new(program);
         pack.args(["fleet", "pack", "--json", "--memory", &options.memory]);
-        pack.arg(&runs)
-            .arg("-o")
-            .arg(dataset)
-            .stdout(Stdio::piped());
+        pack.arg(&runs).arg("-o").arg(dataset);
         let start = Instant::now();
-        let mut child = pack.spawn().context("cannot run vramscope")?;
+        let mut child = pack.stdout(Stdio::piped()).spawn()?;
         let out = child.stdout.take().context("the program has no output")?;
         let answer: Value = serde_json::from_reader(out)?;
         let ended = child.wait4()?;
         ensure!(ended.status.success(), "packing failed");
-        packing.wall_s += start.elapsed().as_secs_f64();
-        packing.cpu_s += (ended.rusage.utime + ended.rusage.stime).as_secs_f64();
-        packing.peak_bytes = packing.peak_bytes.max(ended.rusage.maxrss);
+        wall_s += start.elapsed().as_secs_f64();
+        cpu_s += (ended.rusage.utime + ended.rusage.stime).as_secs_f64();
+        peak_bytes = ended.rusage.maxrss.max(peak_bytes);
         let figure = |name: &str| answer["parts"][0][name].as_f64().unwrap_or(0.0);
-        packing.unpacked_bytes += figure("unpacked_bytes");
-        packing.events += figure("events");
+        unpacked_bytes += figure("unpacked_bytes");
+        events += figure("events");
         fs::remove_dir_all(&runs)?;
     }
-    Ok(packing)
-}
-
-fn print_packing(options: &Options, packing: &Packing, dataset: &Path) -> Result<()> {
-    let megabytes = packing.unpacked_bytes / 1e6;
-    println!(
-        "{} ranks, {:.0} events, {megabytes:.0} MB of pickles",
-        options.ranks, packing.events
-    );
-    println!(
-        "packed: {:.0} MB/s per core, by CPU time",
-        megabytes / packing.cpu_s
-    );
-    println!(
-        "packed: {:.0} MB/s, by the clock",
-        megabytes / packing.wall_s
-    );
-    let peak = packing.peak_bytes as f64 / f64::from(1 << 20);
-    println!(
-        "peak memory: {peak:.0} MiB with --memory {}",
-        options.memory
-    );
-    let bytes = bytes_in(dataset)? as f64;
-    println!(
-        "dataset: {:.1} MB, {:.1} bytes an event",
-        bytes / 1e6,
-        bytes / packing.events
-    );
+    let mut figures = json!({
+        "ranks": options.ranks,
+        "events": events,
+        "pickles, bytes": unpacked_bytes,
+        "packed, MB/s per core by CPU time": unpacked_bytes / 1e6 / cpu_s,
+        "packed, MB/s by the clock": unpacked_bytes / 1e6 / wall_s,
+        "peak memory, bytes": peak_bytes,
+        "dataset": size(dataset, events)?,
+    });
     for entry in fs::read_dir(dataset)? {
-        let path = entry?.path();
-        let bytes = if path.is_dir() {
-            bytes_in(&path)?
-        } else {
-            fs::metadata(&path)?.len()
-        } as f64;
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        println!(
-            "  {name}: {:.3} MB, {:.2} bytes an event",
-            bytes / 1e6,
-            bytes / packing.events
-        );
+        let entry = entry?;
+        let name = entry.file_name().display().to_string();
+        figures["dataset"][name] = size(&entry.path(), events)?;
     }
-    Ok(())
+    Ok(figures)
 }
 
-fn bytes_in(folder: &Path) -> Result<u64> {
-    let mut sum = 0;
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        sum += if path.is_dir() {
-            bytes_in(&path)?
-        } else {
-            fs::metadata(path)?.len()
-        };
+/// The size of a file, or of all files in a folder.
+fn size(path: &Path, events: f64) -> Result<Value> {
+    let mut bytes = 0;
+    for file in files_under(path)? {
+        bytes += fs::metadata(file)?.len();
     }
-    Ok(sum)
-}
-
-/// The median time of a command, in ms.
-fn timed(program: &Path, words: &[&str], further: &[&str], dataset: &Path) -> Result<f64> {
-    let mut times = Vec::new();
-    for _ in 0..RUNS {
-        let mut command = Command::new(program);
-        command
-            .args(words)
-            .arg(dataset)
-            .args(further)
-            .stdout(Stdio::null());
-        let start = Instant::now();
-        let status = command.status()?;
-        ensure!(status.success(), "{words:?} failed");
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[RUNS / 2])
+    Ok(json!({"bytes": bytes, "B an event": bytes as f64 / events}))
 }
 
 /// SQL over all events by this program, if it has an engine, and by DuckDB, if it is installed.
 fn compare_sql(program: &Path, tools: &Path, dataset: &Path) -> Result<()> {
-    let mut has_engine = Command::new(program);
-    has_engine.args(["sql", "select 1"]).arg(dataset);
-    let has_engine = has_engine
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()?
-        .success();
-    let programs = if cfg!(windows) { "Scripts" } else { "bin" };
-    let python = tools.join("python").join(programs).join("python");
+    let mut ask = Command::new(program);
+    let has_engine = output(ask.args(["sql", "select 1"]).arg(dataset)).is_some();
+    let python = programs(&tools.join("python")).join("python");
     for sql in SQL {
         let ours = match has_engine {
-            true => format!(
-                "{:.0} ms",
-                timed(program, &["sql", sql], &["--json"], dataset)?
-            ),
+            true => {
+                let (ms, _) = median(program, &["sql", sql, "--json"], &[dataset])?;
+                format!("{ms:.0} ms")
+            }
             false => "not built in".to_owned(),
         };
         let mut duckdb = Command::new(&python);
-        let theirs = duckdb.args(["-c", DUCKDB]).arg(dataset).arg(sql).output();
-        let theirs = match theirs {
-            Err(_) => "not installed".to_owned(),
-            Ok(output) if output.status.success() => {
-                let ms = String::from_utf8_lossy(&output.stdout);
-                format!("{:.0} ms", ms.trim().parse::<f64>().unwrap_or(f64::NAN))
-            }
-            Ok(output) => format!("failed\n{}", String::from_utf8_lossy(&output.stderr)),
-        };
+        let theirs = output(duckdb.args(["-c", DUCKDB]).arg(dataset).arg(sql));
+        let theirs = theirs.map_or("none".to_owned(), |ms| format!("{ms} ms"));
         println!("{sql}\n  vramscope sql: {ours}; DuckDB, without its start: {theirs}");
     }
     Ok(())

@@ -33,29 +33,35 @@ const QUESTIONS: [&[&str]; 8] = [
 /// If it cannot be built or fails.
 pub(super) fn measure(file: &Path) -> Result<Value> {
     let program = build_without_page(Speed::Release)?;
-    let ask = |words: &[&str], file: Option<&Path>| -> Result<(f64, f64)> {
-        let mut runs = Vec::new();
-        for _ in 0..RUNS {
-            let mut command = Command::new(&program);
-            command.args(words).args(file).stdout(Stdio::null());
-            let start = Instant::now();
-            let ended = command.spawn().and_then(|child| child.wait4());
-            let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
-            let ended = ended.with_context(|| format!("cannot run {}", program.display()))?;
-            ensure!(ended.status.success(), "vramscope {words:?} failed");
-            runs.push((elapsed_ms, ended.rusage.maxrss as f64));
-        }
-        runs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(runs[RUNS / 2])
-    };
-    let (start_ms, _) = ask(&["--version"], None)?;
+    let (start_ms, _) = median(&program, &["--version"], &[])?;
     let mut figures = json!({"start_ms": start_ms});
     for words in QUESTIONS {
-        let (ms, bytes) = ask(words, Some(file))?;
+        let (ms, bytes) = median(&program, words, &[file])?;
         figures[format!("{}, ms", words.join(" "))] = json!(ms);
         if words == ["info"] {
             figures["info_bytes"] = json!(bytes);
         }
     }
     Ok(figures)
+}
+
+/// The median time of a command in ms, and the peak resident bytes of that run.
+///
+/// # Errors
+///
+/// If the program cannot be run or fails.
+pub(super) fn median(program: &Path, words: &[&str], files: &[&Path]) -> Result<(f64, f64)> {
+    let mut runs = Vec::new();
+    for _ in 0..RUNS {
+        let mut command = Command::new(program);
+        command.args(words).args(files).stdout(Stdio::null());
+        let start = Instant::now();
+        let ended = command.spawn().and_then(|child| child.wait4());
+        let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
+        let ended = ended.with_context(|| format!("cannot run {}", program.display()))?;
+        ensure!(ended.status.success(), "vramscope {words:?} failed");
+        runs.push((elapsed_ms, ended.rusage.maxrss as f64));
+    }
+    runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(runs[RUNS / 2])
 }
