@@ -30,7 +30,7 @@ use crate::book;
 use crate::fingerprint::files_under;
 use crate::fleet;
 use crate::packages;
-use crate::page::{self, INDEX, copy_folder, replace_folder};
+use crate::page::{Given, INDEX, copy_folder, replace_folder};
 use crate::process::root;
 use crate::python;
 use crate::toolchain::WASM;
@@ -45,9 +45,8 @@ pub(crate) struct Options {
     /// Where to write it
     #[arg(long, default_value = "dist")]
     out: PathBuf,
-    /// Take this page, which is built already
-    #[arg(long, value_name = "FOLDER")]
-    page: Option<PathBuf>,
+    #[command(flatten)]
+    page: Given,
     /// The machines that programs and wheels are for; aarch64-unknown-linux-gnu is another
     #[arg(long, value_name = "TARGET", default_value = TARGET)]
     target: Vec<String>,
@@ -73,11 +72,8 @@ pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// file cannot be written.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let out = root().join(&options.out);
-    check(&out, options.page.as_deref())?;
-    let page = match &options.page {
-        Some(page) => std::path::absolute(page)?,
-        None => page::build(page::FULL)?,
-    };
+    check(&out, options.page.page.as_deref())?;
+    let page = options.page.folder()?;
     replace_folder(&out)?;
     copy_licences(&out)?;
     // Each kind is one function that writes below `out` with its notices.

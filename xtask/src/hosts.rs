@@ -15,7 +15,7 @@ use crate::browser;
 use crate::dist;
 use crate::installed::{self, before_path, programs};
 use crate::packages::{vscode, with_tools};
-use crate::page::{self, replace_folder};
+use crate::page::{Given, replace_folder};
 use crate::process::{root, run as run_command, target_dir};
 use crate::python::{install, wheel_with};
 
@@ -25,9 +25,8 @@ pub(crate) struct Options {
     /// Only these, instead of all
     #[arg(value_enum)]
     hosts: Vec<Host>,
-    /// With this page, which is built already
-    #[arg(long, value_name = "FOLDER")]
-    page: Option<PathBuf>,
+    #[command(flatten)]
+    page: Given,
 }
 
 /// A program that shows the viewer.
@@ -63,10 +62,7 @@ enum Host {
 ///
 /// If a program cannot be installed, or the viewer does not work in it.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let page = match &options.page {
-        Some(page) => std::path::absolute(page)?,
-        None => page::build(page::FULL)?,
-    };
+    let page = options.page.folder()?;
     let chromium = browser::find()?;
     let hosts = match &options.hosts[..] {
         [] => Host::value_variants(),

@@ -34,6 +34,7 @@ mod test;
 mod tidy;
 mod torment;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -77,9 +78,9 @@ enum Command {
     /// Compare dry runs with what strangers recorded on real cards, by torches that it installs into the target directory
     Recordings(recipes::Options),
     /// Build the npm package, and print where it is
-    Npm(packages::Options),
+    Npm(page::Given),
     /// Build the extension of VS Code, and print where it is
-    Vscode(packages::Options),
+    Vscode(page::Given),
     /// Try the viewer in JupyterLab, MLflow, Docusaurus and VS Code, which it installs into the target directory
     Hosts(hosts::Options),
     /// Build the command line's SQL engine, test it, and compare its answers with DuckDB, Polars, Spark and Ballista
@@ -123,30 +124,22 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Torment(options) => torment::run(&options),
         Command::Ci => ci::run(),
-        Command::Consumers => {
-            println!("{}", consumers::prepare().display());
-            Ok(())
-        }
+        Command::Consumers => print_path(Ok(consumers::prepare())),
         Command::Python(options) => python::run(&options),
         Command::Recipes(options) => recipes::RECIPES.run(&options),
         Command::Recordings(options) => recipes::RECORDINGS.run(&options),
         Command::Fleet(options) => fleet::run(&options),
-        Command::Npm(options) => packages::run_npm(&options),
+        Command::Npm(page) => print_path(packages::npm::pack(&page.folder()?)),
         Command::Hosts(options) => hosts::run(&options),
-        Command::Vscode(options) => packages::run_vscode(&options),
+        Command::Vscode(page) => print_path(packages::vscode::pack(&page.folder()?)),
         Command::Size => size::run(),
         Command::Tidy => tidy::run(),
-        Command::Build => {
-            let page = page::build(page::FULL)?;
-            println!(
-                "{}",
-                program::build(&page, program::Speed::Release)?.display()
-            );
-            Ok(())
-        }
-        Command::Page { fast } => {
-            println!("{}", page::build(page::profile(fast))?.display());
-            Ok(())
-        }
+        Command::Build => print_path(program::build(Some(&page::build(page::FULL)?), "release")),
+        Command::Page { fast } => print_path(page::build(page::profile(fast))),
     }
+}
+
+fn print_path(path: anyhow::Result<PathBuf>) -> anyhow::Result<()> {
+    println!("{}", path?.display());
+    Ok(())
 }

@@ -6,66 +6,18 @@ pub(crate) mod npm;
 pub(crate) mod vscode;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use clap::Args;
 use serde_json::Value;
 
 use crate::installed;
-use crate::page::{self, copy_folder, replace_folder};
+use crate::page::{copy_folder, replace_folder};
 use crate::process::{find_program, output, root};
 
 /// The workspace's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Options of both commands.
-#[derive(Args)]
-pub(crate) struct Options {
-    /// Put this page inside, which is built already
-    #[arg(long, value_name = "FOLDER")]
-    page: Option<PathBuf>,
-    /// Build sites that have the npm package, too, which the browser tests look at
-    #[arg(long)]
-    sites: bool,
-}
-
-impl Options {
-    /// The folder with the page, which is built if none is named.
-    fn page(&self) -> Result<PathBuf> {
-        match &self.page {
-            Some(page) => Ok(std::path::absolute(page)?),
-            None => page::build(page::FULL),
-        }
-    }
-}
-
-/// `cargo xtask npm`: packs the package, and prints where it is; or where its sites are.
-///
-/// # Errors
-///
-/// If it cannot be packed, or a site is wrong.
-pub(crate) fn run_npm(options: &Options) -> Result<()> {
-    let page = options.page()?;
-    println!("{}", npm::pack(&page)?.display());
-    if options.sites
-        && let Some(sites) = npm::sites(&page)?
-    {
-        println!("{}={}", npm::SITES, sites.display());
-    }
-    Ok(())
-}
-
-/// `cargo xtask vscode`: packs the extension, and prints where it is.
-///
-/// # Errors
-///
-/// If it cannot be packed.
-pub(crate) fn run_vscode(options: &Options) -> Result<()> {
-    println!("{}", vscode::pack(&options.page()?)?.display());
-    Ok(())
-}
 
 /// Puts together all files of the package `name` in the folder `out`. Returns its manifest.
 fn stage(name: &str, page: &Path, out: &Path) -> Result<Value> {

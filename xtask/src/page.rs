@@ -4,10 +4,11 @@ mod doors;
 mod parts;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use xtask_page::page::write_app;
 pub(crate) use xtask_page::page::{
     FAST, INDEX, MINI, MINI_APP, Profile, VIEWER, build, compiled, copy_folder, replace_folder,
@@ -31,6 +32,24 @@ pub(crate) const FIRST: &str = "vramscope_app_bg.wasm";
 /// The part that is all of the page but the first picture, and the one that only `mini.html` takes.
 const WHOLE: &str = "whole";
 const FIRST_PICTURE: &str = "mini";
+
+/// The page that a command packs or shows.
+#[derive(Args)]
+pub(crate) struct Given {
+    /// Take this page, which is built already
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) page: Option<PathBuf>,
+}
+
+impl Given {
+    /// Its folder. That of hosts is built if none is named.
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
+        match &self.page {
+            Some(page) => Ok(std::path::absolute(page)?),
+            None => build(FULL),
+        }
+    }
+}
 
 /// The profile for the flag `--fast`.
 pub(crate) fn profile(is_fast: bool) -> Profile {

@@ -2,13 +2,12 @@
 //! as those build it who take it from there.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::page::{self, copy_folder, replace_folder};
+use crate::page::{Given, copy_folder, remove_mini, replace_folder};
 use crate::process::{cargo, in_root, output, root, run as run_command, target_dir};
 
 /// Options of the command.
@@ -17,9 +16,8 @@ pub(crate) struct Options {
     /// Upload them; without it they are only packaged and built
     #[arg(long)]
     upload: bool,
-    /// Put this page into the command line, which is built already
-    #[arg(long, value_name = "FOLDER")]
-    page: Option<PathBuf>,
+    #[command(flatten)]
+    page: Given,
 }
 
 /// Packages and builds all crates that are published, and uploads them if asked to.
@@ -33,10 +31,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         !options.upload || changed.is_some_and(|changed| changed.is_empty()),
         "there are changes that are not committed"
     );
-    let page = match &options.page {
-        Some(page) => std::path::absolute(page)?,
-        None => page::build(page::FULL)?,
-    };
+    let page = options.page.folder()?;
     // What is published cannot be found there yet: the capture's build gets its library from here.
     run_command(cargo().args([
         "build",
@@ -58,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .arg(target_dir().join("publish"));
     publish.args((!options.upload).then_some("--dry-run"));
     let published = copy_folder(&page, &carried)
-        .and_then(|()| page::remove_mini(&carried))
+        .and_then(|()| remove_mini(&carried))
         .and_then(|()| run_command(publish.env("VRAMSCOPE_INJECT", library)));
     fs::remove_dir_all(&carried)?;
     published

@@ -14,9 +14,9 @@ use clap::Args;
 use crate::dist::{self, TARGET};
 use crate::fingerprint::files_under;
 use crate::installed::{self, before_path, environment, pip, programs};
-use crate::page::{self, copy_folder, replace_folder};
+use crate::page::{self, Given, copy_folder, replace_folder};
 use crate::process::{cargo, in_root, root, run as run_command, run_for_output, target_dir};
-use crate::program::{self, Speed};
+use crate::program;
 
 /// A C compiler that links against the C library of old systems, and for other processors.
 pub(crate) const ZIG: &str = "ziglang==0.17.1";
@@ -33,11 +33,10 @@ pub(crate) struct Options {
     /// With --release: for this target, e.g. aarch64-unknown-linux-gnu, whose standard library must be installed
     #[arg(long, requires = "release", default_value = TARGET)]
     target: String,
-    /// Put this page inside, which is built already
-    #[arg(long, value_name = "FOLDER", conflicts_with = "fast")]
-    page: Option<PathBuf>,
+    #[command(flatten)]
+    page: Given,
     /// Build the page less optimised
-    #[arg(long)]
+    #[arg(long, conflicts_with = "page")]
     fast: bool,
 }
 
@@ -47,16 +46,16 @@ pub(crate) struct Options {
 ///
 /// If Python is missing, or the build or a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let page = match &options.page {
-        Some(page) => std::path::absolute(page)?,
-        None => page::build(page::profile(options.fast))?,
+    let page = match options.fast {
+        true => page::build(page::FAST)?,
+        false => options.page.folder()?,
     };
     if options.release {
         println!("{}", dist::wheel(&page, &options.target)?.display());
         return Ok(());
     }
     let wheel = wheel_with(&page)?;
-    test_with(&tools()?, &wheel, &program::build(&page, Speed::Dev)?)
+    test_with(&tools()?, &wheel, &program::build(Some(&page), "dev")?)
 }
 
 /// Builds the package with this page inside, and returns the path of its wheel.

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::executions;
 use crate::process::{built, cargo, root, run as run_command, target_dir};
-use crate::program::{self, Speed};
+use crate::program;
 
 /// The package that attacks.
 pub(crate) const PACKAGE: &str = "vramscope-torment";
@@ -42,7 +42,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     // Enough of a page for the commands that write or serve it.
     let page = root().join("tests/torment/page");
-    let program = program::build(&page, Speed::Dev)?;
+    let program = program::build(Some(&page), "dev")?;
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     let any = since_1970.map_or(0, |since| since.as_secs());
     let mut words = vec![

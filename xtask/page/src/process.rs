@@ -22,8 +22,14 @@ pub fn target_dir() -> PathBuf {
 
 /// Where the build for tests puts a program.
 pub fn built(program: &str) -> PathBuf {
-    let folder = target_dir().join("debug");
-    folder.join(format!("{program}{}", std::env::consts::EXE_SUFFIX))
+    built_in("dev", program)
+}
+
+/// Where a build in a profile puts a program.
+pub fn built_in(profile: &str, program: &str) -> PathBuf {
+    let folder = if profile == "dev" { "debug" } else { profile };
+    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    target_dir().join(folder).join(name)
 }
 
 /// The active toolchain's cargo, to run in the repository's root.

@@ -18,7 +18,9 @@ use crate::consumers;
 use crate::fingerprint::files_under;
 use crate::fleet::FEATURE;
 use crate::installed::programs;
-use crate::process::{cargo, output, run, target_dir};
+use crate::process::{built_in, cargo, output, run, target_dir};
+
+const PROGRAMS: [&str; 2] = ["vramscope", "vramscope-synth"];
 
 /// Ranks that are on the disk at once.
 const BATCH: u32 = 250;
@@ -75,12 +77,10 @@ pub(super) struct Options {
 ///
 /// If a build or a measurement fails.
 pub(super) fn measure(options: &Options) -> Result<()> {
-    let built = match &options.built {
-        Some(folder) => folder.clone(),
+    let [program, synth] = match &options.built {
+        Some(folder) => PROGRAMS.map(|name| folder.join(name)),
         None => build()?,
     };
-    let [program, synth] = ["vramscope", "vramscope-synth"]
-        .map(|name| built.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
     let bytes = fs::metadata(&program)?.len() as f64;
     println!("vramscope: {:.1} MB", bytes / 1e6);
     // Before anything takes long.
@@ -98,8 +98,8 @@ pub(super) fn measure(options: &Options) -> Result<()> {
     compare_sql(&program, &tools, &dataset)
 }
 
-/// Builds the program with its engine, and the generator, as they are given to others. Returns their folder.
-fn build() -> Result<PathBuf> {
+/// Builds the program with its engine, and the generator, as they are given to others. Returns both.
+fn build() -> Result<[PathBuf; 2]> {
     let mut build = cargo();
     build
         .args(["build", "--release"])
@@ -108,7 +108,7 @@ fn build() -> Result<PathBuf> {
         // An inherited variable would put the page inside.
         .env_remove("VRAMSCOPE_PAGE");
     run(&mut build)?;
-    Ok(target_dir().join("release"))
+    Ok(PROGRAMS.map(|name| built_in("release", name)))
 }
 
 fn pack(

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use wait4::Wait4;
 
-use crate::program::{Speed, build_without_page};
+use crate::program;
 
 /// Number of runs of each command. The median counts.
 const RUNS: usize = 3;
@@ -32,7 +32,7 @@ const QUESTIONS: [&[&str]; 8] = [
 ///
 /// If it cannot be built or fails.
 pub(super) fn measure(file: &Path) -> Result<Value> {
-    let program = build_without_page(Speed::Release)?;
+    let program = program::build(None, "release")?;
     let (start_ms, _) = median(&program, &["--version"], &[])?;
     let mut figures = json!({"start_ms": start_ms});
     for words in QUESTIONS {

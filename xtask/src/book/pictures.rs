@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::page::replace_folder;
 use crate::process::{root, run, target_dir};
-use crate::program::{self, Speed};
+use crate::program;
 use xtask_page::samples;
 
 /// Where they lie; relative to the repository's root.
@@ -66,7 +66,7 @@ const PICTURES: [Picture; 8] = [
 ///
 /// If the command line does not build, a picture fails, or one is too large for the repository.
 pub(super) fn draw() -> Result<()> {
-    let program = program::build_without_page(Speed::Dev)?;
+    let program = program::build(None, "dev")?;
     let written = target_dir().join("book-samples");
     replace_folder(&written)?;
     samples::write(&written)?;
