@@ -79,10 +79,6 @@ enum Part {
 }
 
 /// Makes the snapshots, measures, and prints the table.
-///
-/// # Errors
-///
-/// If a build or a measurement fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     match &options.part {
         Some(Part::Capture) => return capture::measure(),

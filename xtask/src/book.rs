@@ -45,10 +45,6 @@ enum Open {
 }
 
 /// Builds the book, or draws its pictures.
-///
-/// # Errors
-///
-/// If mdBook cannot be had, or the build fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.pictures {
         return pictures::draw();
@@ -68,10 +64,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// Builds the book into a folder, and checks its links to the rest of the site if that is there.
-///
-/// # Errors
-///
-/// If mdBook cannot be had, the build fails, or a link leads nowhere.
 pub(crate) fn build(site: &Path, book: &Path) -> Result<()> {
     let mdbook = mdbook()?;
     replace_folder(book)?;
@@ -111,10 +103,6 @@ fn check_links(site: &Path, book: &Path) -> Result<()> {
 }
 
 /// The program mdBook, installed if it is missing or another version is wanted.
-///
-/// # Errors
-///
-/// If it cannot be had.
 pub(crate) fn mdbook() -> Result<PathBuf> {
     let list = root().join("book/requirements.txt");
     let text = fs::read_to_string(&list)?;

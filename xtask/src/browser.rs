@@ -32,10 +32,6 @@ const PLACES: [&str; 3] = [
 
 /// The path of the browser for tests: `CHROME` in the environment, Debian's headless one, which is installed where that is
 /// possible, or any that is installed.
-///
-/// # Errors
-///
-/// If there is none and none can be installed. The message says what helps.
 pub(crate) fn for_tests() -> Result<PathBuf> {
     let shell = Path::new(SHELL_PLACE);
     if std::env::var_os("CHROME").is_none() {
@@ -53,10 +49,6 @@ pub(crate) fn for_tests() -> Result<PathBuf> {
 }
 
 /// The path of a whole browser: `CHROME` in the environment, an installed one, or Debian's package.
-///
-/// # Errors
-///
-/// If there is none and none can be installed. The message says what helps.
 pub(crate) fn find() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("CHROME") {
         return Ok(path.into());

@@ -13,10 +13,6 @@ pub(crate) const PREPARE: &str = "prepare";
 
 /// The environment variables that tell the tests where the programs are; empty on platforms without capture.
 /// The capture and [`PREPARE`] are built already.
-///
-/// # Errors
-///
-/// If a build fails. Cargo has printed why.
 pub(crate) fn prepare() -> Result<Vec<(String, String)>> {
     if !cfg!(target_os = "linux") {
         println!("capture: programs can only be captured on Linux; its tests are skipped");
@@ -32,10 +28,6 @@ pub(crate) fn prepare() -> Result<Vec<(String, String)>> {
 }
 
 /// Builds the stand-in driver, optimised. Returns the folder that has it under the names of the real one.
-///
-/// # Errors
-///
-/// If the build fails, or a file cannot be written.
 pub(crate) fn build_driver() -> Result<PathBuf> {
     run(cargo().args(["build", "--release", "--package", "fakecuda"]))?;
     let folder = target_dir().join("capture-bench/cuda");
@@ -48,10 +40,6 @@ pub(crate) fn build_driver() -> Result<PathBuf> {
 
 /// Builds a program of `tests/capture/clients`, optimised, against a driver. It is built alone, so that cargo does not
 /// merge the features of several.
-///
-/// # Errors
-///
-/// If the build fails.
 pub(crate) fn build_client(package: &str, driver: &Path) -> Result<PathBuf> {
     let target = target_dir().join("capture-bench/clients");
     let mut build = cargo();

@@ -16,10 +16,6 @@ use crate::toolchain::{self, Toolchain};
 type Check = (&'static str, fn() -> Result<()>);
 
 /// Runs all checks until one fails.
-///
-/// # Errors
-///
-/// If a check fails.
 pub(crate) fn run() -> Result<()> {
     let checks: [Check; 8] = [
         ("tidy", tidy::run),

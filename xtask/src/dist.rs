@@ -127,10 +127,6 @@ fn check(out: &Path, page: Option<&Path>) -> Result<()> {
 }
 
 /// The page with the book, and how to serve it.
-///
-/// # Errors
-///
-/// If the book cannot be built, a licence is missing, or a file cannot be written.
 pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     let site = out.join("site");
     copy_folder(page, &site)?;

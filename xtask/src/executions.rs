@@ -7,10 +7,6 @@ use anyhow::{Context, Result};
 use crate::process::root;
 
 /// Adds executions of a target to its row of the table.
-///
-/// # Errors
-///
-/// If the README cannot be read or written, or has no row for the target.
 pub(crate) fn add(target: &str, count: u64) -> Result<()> {
     let path = root().join("fuzz/README.md");
     let text =

@@ -43,10 +43,6 @@ pub(crate) struct Options {
 }
 
 /// Builds the engine, tests it, and compares its answers with those of others.
-///
-/// # Errors
-///
-/// If the build or a test fails, or Python or the network is missing.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = match &options.built {
         Some(folder) => std::path::absolute(folder)?,

@@ -27,10 +27,6 @@ const CHECKS: &str = "tests/gpu";
 const MAX_BYTES: u64 = 30 << 20;
 
 /// Builds everything optimised, and packs it into `target/gpu-kit.tar.xz`.
-///
-/// # Errors
-///
-/// If a build fails, a file cannot be written, or the kit is too large.
 pub(crate) fn make() -> Result<()> {
     let kit = target_dir().join("gpu-kit");
     replace_folder(&kit)?;

@@ -57,10 +57,6 @@ enum Host {
 }
 
 /// Tries the viewer in each. Pictures go to `target/hosts/pictures`.
-///
-/// # Errors
-///
-/// If a program cannot be installed, or the viewer does not work in it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let page = options.page.folder()?;
     let chromium = browser::find()?;

@@ -12,10 +12,6 @@ use anyhow::{Context, Result, bail};
 use crate::process::{find_program, output, run};
 
 /// Runs `install`, unless it has succeeded for `folder` since the list last changed. `tools` names what it installs.
-///
-/// # Errors
-///
-/// If it fails, or the folder cannot be written.
 pub(crate) fn once(
     folder: &Path,
     list: &Path,
@@ -35,10 +31,7 @@ pub(crate) fn once(
 }
 
 /// Installs the Python packages of a list into a virtual environment in `folder`. `options` are further ones of pip.
-///
-/// # Errors
-///
-/// If there is no Python or no network. Then no part of the environment stays.
+/// If that fails, no part of it stays.
 pub(crate) fn python(folder: &Path, list: &Path, tools: &str, options: &[&str]) -> Result<()> {
     once(folder, list, tools, || {
         let installed = environment(folder).and_then(|()| {
@@ -52,10 +45,7 @@ pub(crate) fn python(folder: &Path, list: &Path, tools: &str, options: &[&str]) 
 }
 
 /// Installs the packages of a `package.json` into a folder.
-///
-/// # Errors
-///
-/// If there is no npm or no network. Then no part of them stays.
+/// If that fails, no part of them stays.
 pub(crate) fn npm(folder: &Path, list: &Path, tools: &str) -> Result<()> {
     let npm = find_program(&["npm"]).context("no npm here")?;
     find_program(&["node"]).context("no node here")?;
@@ -78,10 +68,6 @@ pub(crate) fn or_skip(result: Result<()>, skipped: &str) -> bool {
 }
 
 /// Makes a virtual environment in a folder.
-///
-/// # Errors
-///
-/// If there is no Python that is new enough.
 pub(crate) fn environment(folder: &Path) -> Result<()> {
     let python = find_program(&["python3", "python"]).context("no Python here")?;
     if output(Command::new(&python).args(["-c", OLDEST])).is_none() {
@@ -106,10 +92,6 @@ pub(crate) fn pip(environment: &Path) -> Command {
 }
 
 /// The search path with a folder in front.
-///
-/// # Errors
-///
-/// If the folder cannot be in a search path.
 pub(crate) fn before_path(folder: PathBuf) -> Result<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = iter::once(folder).chain(std::env::split_paths(&path));

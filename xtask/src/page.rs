@@ -90,10 +90,6 @@ fn optimise(module: &Path) {
 }
 
 /// Removes what an embedded viewer's first picture takes from a copy of the page, where nobody embeds viewers.
-///
-/// # Errors
-///
-/// If it cannot be removed.
 pub(crate) fn remove_mini(page: &Path) -> Result<()> {
     for entry in fs::read_dir(page)? {
         let entry = entry?;

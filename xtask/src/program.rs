@@ -8,10 +8,6 @@ use crate::process::{built_in, cargo, run};
 
 /// Builds the command line in a profile, with a page inside if one is given: `view` and `html` do not work without.
 /// Returns its path.
-///
-/// # Errors
-///
-/// If the build fails.
 pub(crate) fn build(page: Option<&Path>, profile: &str) -> Result<PathBuf> {
     let mut build = cargo();
     build
@@ -24,10 +20,6 @@ pub(crate) fn build(page: Option<&Path>, profile: &str) -> Result<PathBuf> {
 }
 
 /// Builds the capture for users, and returns its path. Its library is inside.
-///
-/// # Errors
-///
-/// If the build fails.
 pub(crate) fn build_capture() -> Result<PathBuf> {
     let mut build = cargo();
     build

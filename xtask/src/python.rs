@@ -41,10 +41,6 @@ pub(crate) struct Options {
 }
 
 /// Builds the package, and tests it or prints where it is.
-///
-/// # Errors
-///
-/// If Python is missing, or the build or a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let page = match options.fast {
         true => page::build(page::FAST)?,
@@ -59,10 +55,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// Builds the package with this page inside, and returns the path of its wheel.
-///
-/// # Errors
-///
-/// If Python is missing, or the build fails.
 pub(crate) fn wheel_with(page: &Path) -> Result<PathBuf> {
     let mut module = cargo();
     module.args(["build", "--package", "vramscope-python"]);
@@ -71,10 +63,6 @@ pub(crate) fn wheel_with(page: &Path) -> Result<PathBuf> {
 }
 
 /// The environment with what builds for others, from PyPI too.
-///
-/// # Errors
-///
-/// If Python or the network is missing.
 pub(crate) fn builders() -> Result<PathBuf> {
     let tools = tools()?;
     run_command(pip(&tools).args(["install", "--quiet", ZIG, ZIGBUILD]))?;
@@ -82,10 +70,7 @@ pub(crate) fn builders() -> Result<PathBuf> {
 }
 
 /// Tests the package as a part of all tests, with which its module and the command line, `program`, are built.
-///
-/// # Errors
-///
-/// If a test fails, but not for want of Python or of a network.
+/// Without Python or a network it only says so.
 pub(crate) fn test(program: &Path) -> Result<()> {
     match tools() {
         Ok(tools) => test_with(&tools, &wheel(&tools)?, program),
@@ -138,10 +123,6 @@ fn in_bare_environment(wheel: &Path) -> Result<()> {
 }
 
 /// Puts the package into an environment, in place of an older one. It needs no other package.
-///
-/// # Errors
-///
-/// If pip fails.
 pub(crate) fn install(environment: &Path, wheel: &Path) -> Result<()> {
     let mut pip = pip(environment);
     pip.args(["install", "--quiet", "--no-index", "--force-reinstall"]);
@@ -180,10 +161,6 @@ fn wheel(tools: &Path) -> Result<PathBuf> {
 }
 
 /// The only wheel in a folder.
-///
-/// # Errors
-///
-/// If there is none.
 pub(crate) fn wheel_in(folder: &Path) -> Result<PathBuf> {
     let wheels = files_under(folder)?;
     let mut wheels = wheels

@@ -22,10 +22,6 @@ pub(crate) struct Options {
 }
 
 /// Builds the page and takes the screenshots.
-///
-/// # Errors
-///
-/// If a build fails or the page does not appear.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let chromium = browser::find()?;
     let page = page::build(page::profile(options.fast))?;

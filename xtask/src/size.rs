@@ -41,10 +41,6 @@ struct Sizes {
 }
 
 /// Builds the page and prints its sizes.
-///
-/// # Errors
-///
-/// If the build fails, a file cannot be read, or the page is larger than its budget.
 pub(crate) fn run() -> Result<()> {
     let page = page::build(page::FULL)?;
     let files = measure(&page)?;
@@ -59,10 +55,6 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Holds a built page to its budget.
-///
-/// # Errors
-///
-/// If it is larger, or a file cannot be read.
 pub(crate) fn hold(page: &Path) -> Result<()> {
     check(&measure(page)?)
 }

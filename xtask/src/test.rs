@@ -52,10 +52,6 @@ pub(crate) struct Options {
 }
 
 /// Runs the native tests, the examples in the documentation and the book's build, some attacks, then the browser tests.
-///
-/// # Errors
-///
-/// If the set-up or a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.no_browser {
         println!("without the page the Python package is not tested: `cargo xtask python` does");

@@ -72,10 +72,6 @@ const FOREIGN_HOSTS: [&str; 7] = [
 ];
 
 /// Runs all checks and prints the findings.
-///
-/// # Errors
-///
-/// If there are findings.
 pub(crate) fn run() -> Result<()> {
     let names = source_files()?;
     let mut findings = Vec::new();

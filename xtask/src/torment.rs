@@ -35,10 +35,6 @@ pub(crate) struct Options {
 }
 
 /// Attacks for as long as the options say, and adds the number of runs to the counter.
-///
-/// # Errors
-///
-/// If a build fails, or at a fault.
 pub(crate) fn run(options: &Options) -> Result<()> {
     // Enough of a page for the commands that write or serve it.
     let page = root().join("tests/torment/page");
@@ -69,10 +65,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// The attack that is part of the tests, by the program that is built with them: the same shapes and files in the same
 /// order each time, as many as the time allows.
-///
-/// # Errors
-///
-/// As [`run`].
 pub(crate) fn in_tests(program: &Path, seconds: u64) -> Result<()> {
     let words = [
         format!("--seconds={seconds}"),

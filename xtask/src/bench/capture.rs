@@ -10,10 +10,6 @@ use crate::process::{cargo, run, target_dir};
 use crate::program;
 
 /// Builds, measures, and prints the figures.
-///
-/// # Errors
-///
-/// If a build or a measurement fails.
 pub(crate) fn measure() -> Result<()> {
     let capture = program::build_capture()?;
     // With the profile of the library inside the program.

@@ -72,10 +72,6 @@ pub(super) struct Options {
 }
 
 /// Generates, packs, asks, and prints the figures.
-///
-/// # Errors
-///
-/// If a build or a measurement fails.
 pub(super) fn measure(options: &Options) -> Result<()> {
     let [program, synth] = match &options.built {
         Some(folder) => PROGRAMS.map(|name| folder.join(name)),

@@ -16,10 +16,6 @@ use crate::process::output;
 const EVENTS: [u32; 2] = [100_000, 1_000_000];
 
 /// Builds the page, measures, and prints tables.
-///
-/// # Errors
-///
-/// If the build or a measurement fails.
 pub(super) fn measure(files: &[PathBuf]) -> Result<()> {
     let page = page::build(page::FULL)?;
     let chromium = browser::find()?;

@@ -9,10 +9,6 @@ use anyhow::Result;
 use crate::process::{cargo, root, run};
 
 /// Builds, measures, and prints the figures.
-///
-/// # Errors
-///
-/// If the build or the measurement fails.
 pub(crate) fn measure() -> Result<()> {
     let mut bench = cargo();
     bench

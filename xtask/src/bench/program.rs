@@ -27,10 +27,6 @@ const QUESTIONS: [&[&str]; 8] = [
 
 /// Builds the program and measures it: its time with nothing to do and those of [`QUESTIONS`] in ms, and the peak resident
 /// bytes of `info`.
-///
-/// # Errors
-///
-/// If it cannot be built or fails.
 pub(super) fn measure(file: &Path) -> Result<Value> {
     let program = program::build(None, "release")?;
     let (start_ms, _) = median(&program, &["--version"], &[])?;
@@ -46,10 +42,6 @@ pub(super) fn measure(file: &Path) -> Result<Value> {
 }
 
 /// The median time of a command in ms, and the peak resident bytes of that run.
-///
-/// # Errors
-///
-/// If the program cannot be run or fails.
 pub(super) fn median(program: &Path, words: &[&str], files: &[&Path]) -> Result<(f64, f64)> {
     let mut runs = Vec::new();
     for _ in 0..RUNS {

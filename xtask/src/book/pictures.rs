@@ -61,10 +61,6 @@ const PICTURES: [Picture; 8] = [
 ];
 
 /// Draws all pictures anew.
-///
-/// # Errors
-///
-/// If the command line does not build, a picture fails, or one is too large for the repository.
 pub(super) fn draw() -> Result<()> {
     let program = program::build(None, "dev")?;
     let written = target_dir().join("book-samples");

@@ -10,10 +10,6 @@ use anyhow::{Context, Result};
 use super::inside::Component;
 
 /// Writes the notices of an artefact.
-///
-/// # Errors
-///
-/// If a text cannot be read, or the file not be written.
 pub(super) fn write(components: &[Component], to: &Path) -> Result<()> {
     fs::write(to, notices(components)?).with_context(|| format!("cannot write {}", to.display()))
 }

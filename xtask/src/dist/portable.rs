@@ -19,10 +19,7 @@ use super::symbols;
 const GLIBC: &str = "2.17";
 
 /// Builds `vramscope` with these features and the page inside, and `vramscope-capture` with its library.
-///
-/// # Errors
-///
-/// If a build fails, or what is built needs more than it should or does not start.
+/// Fails if one needs more than it should, or does not start.
 pub(super) fn build(
     target: &str,
     features: &[&str],
@@ -106,10 +103,6 @@ fn starts(target: &str, program: &Path) -> Result<()> {
 }
 
 /// What zig links with everything.
-///
-/// # Errors
-///
-/// If zig is not among the builders.
 pub(super) fn linked(builders: &Path) -> Result<Vec<Component>> {
     let mut ask = Command::new(installed::programs(builders).join("python"));
     let script = "import os, ziglang; print(os.path.dirname(ziglang.__file__))";

@@ -10,10 +10,6 @@ use serde_json::{Value, json};
 use super::inside::Component;
 
 /// Writes the list of an artefact; its name is that of the file.
-///
-/// # Errors
-///
-/// If the file cannot be written.
 pub(super) fn write(components: &[Component], to: &Path) -> Result<()> {
     let name = to.file_name().context("a list has a name")?;
     let name = name.to_string_lossy();

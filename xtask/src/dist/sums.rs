@@ -11,10 +11,6 @@ use sha2::{Digest, Sha256};
 const NAME: &str = "SHA256SUMS";
 
 /// Writes the sums of all files in a folder into it.
-///
-/// # Errors
-///
-/// If a file cannot be read or written.
 pub(super) fn write(folder: &Path) -> Result<()> {
     let mut out = String::new();
     for file in all_files(folder)? {

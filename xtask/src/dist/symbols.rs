@@ -63,10 +63,6 @@ fn is_of_glibc(library: &str) -> bool {
 }
 
 /// Holds a file to the oldest C library that it shall run with, as `2.17`, and prints what it needs.
-///
-/// # Errors
-///
-/// If it needs a newer one or another library, or no file of that kind can be read.
 pub(super) fn hold(file: &Path, oldest: &str) -> Result<()> {
     let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     let untold = || format!("cannot tell what {} needs", file.display());

@@ -16,10 +16,6 @@ use super::inside::{Crates, Part};
 use super::{licences, portable, sbom};
 
 /// Builds the wheel into a folder of the target directory, and returns its path.
-///
-/// # Errors
-///
-/// If the build fails, or a licence is missing.
 pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
     let builders = python::builders()?;
     let folder = target_dir().join("python/wheels").join(target);

@@ -12,10 +12,6 @@ use crate::process::{find_program, root, run, run_quiet, target_dir};
 pub(crate) const SITES: &str = "VRAMSCOPE_SITES";
 
 /// Packs the package with this page inside, and returns the path of the `.tgz`.
-///
-/// # Errors
-///
-/// If npm is missing, or a file cannot be written.
 pub(crate) fn pack(page: &Path) -> Result<PathBuf> {
     let folder = target_dir().join("npm");
     let staged = folder.join("package");
@@ -28,10 +24,6 @@ pub(crate) fn pack(page: &Path) -> Result<PathBuf> {
 
 /// Installs the package in the sites of `tests/npm`, checks their types and builds them. `None` without npm or without a
 /// network.
-///
-/// # Errors
-///
-/// If the package cannot be installed, or a site is wrong.
 pub(crate) fn sites(page: &Path) -> Result<Option<PathBuf>> {
     let folder = target_dir().join("npm/sites");
     let source = root().join("tests/npm");

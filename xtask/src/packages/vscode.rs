@@ -16,10 +16,6 @@ use crate::page::remove_mini;
 use crate::process::{find_program, root, run, target_dir};
 
 /// Packs the extension with this page inside, and returns the path of the `.vsix`.
-///
-/// # Errors
-///
-/// If a file cannot be written.
 pub(crate) fn pack(page: &Path) -> Result<PathBuf> {
     let folder = target_dir().join("vscode");
     let staged = folder.join("extension");
@@ -96,10 +92,6 @@ fn about(manifest: &Value) -> String {
 }
 
 /// Opens a snapshot in a VS Code for browsers that has the extension.
-///
-/// # Errors
-///
-/// If npm or a network is missing, the extension cannot be packed, or something is wrong with it.
 pub(crate) fn test(page: &Path, chromium: &Path) -> Result<()> {
     let folder = target_dir().join("hosts/vscode");
     let source = root().join("tests/hosts/vscode");
