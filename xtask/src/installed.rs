@@ -1,6 +1,7 @@
-//! Packages from PyPI and npm that tests and builds need, with the versions that a list in the repository has. They are
-//! installed into the target directory, once; nothing is installed globally.
+//! Packages from PyPI, npm and crates.io that tests and builds need, with the versions that a list in the repository has.
+//! They are installed into the target directory, once; nothing is installed globally.
 
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::fs;
 use std::iter;
@@ -9,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{find_program, output, run};
+use crate::process::{cargo, find_program, output, run, target_dir};
 
 /// Runs `install`, unless it has succeeded for `folder` since the list last changed. `tools` names what it installs.
 pub(crate) fn once(
@@ -57,6 +58,19 @@ pub(crate) fn npm(folder: &Path, list: &Path, tools: &str) -> Result<()> {
         run(install.current_dir(folder).stdin(Stdio::null()))
             .inspect_err(|_| drop(fs::remove_dir_all(folder.join("node_modules"))))
     })
+}
+
+/// Builds a program from crates.io, once for a version, and returns its path.
+pub(crate) fn built(name: &str, version: &str) -> Result<PathBuf> {
+    let folder = target_dir().join(format!("tools/{name}-{version}"));
+    let program = folder.join(format!("bin/{name}{}", EXE_SUFFIX));
+    if !program.is_file() {
+        println!("building {name} {version} into {}", folder.display());
+        let mut install = cargo();
+        install.args(["install", "--quiet", "--locked", name]);
+        run(install.args(["--version", version, "--root"]).arg(&folder))?;
+    }
+    Ok(program)
 }
 
 /// Whether something was installed. If not, it prints why, and that the tests of `skipped` are skipped.

@@ -27,24 +27,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let page = page::build(page::profile(options.fast))?;
     let folder = if options.readme { "docs" } else { "shots" };
     let mut shots = cargo();
-    shots
-        .args([
-            "run",
-            "--quiet",
-            "--package",
-            "vramscope-browser-tests",
-            "--bin",
-            "shots",
-            "--",
-        ])
-        .arg("--page")
-        .arg(page)
-        .arg("--out")
-        .arg(root().join(folder))
-        .args(["--size", &options.size])
-        .env("CHROME", chromium);
-    if options.readme {
-        shots.arg("--readme");
-    }
-    run_command(&mut shots)
+    shots.args(["run", "--quiet", "--package", "vramscope-browser-tests"]);
+    shots.args(["--bin", "shots", "--", "--size", &options.size]);
+    shots.args(options.readme.then_some("--readme"));
+    shots.arg("--page").arg(page);
+    shots.arg("--out").arg(root().join(folder));
+    run_command(shots.env("CHROME", chromium))
 }
