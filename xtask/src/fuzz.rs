@@ -1,7 +1,10 @@
-//! `cargo xtask fuzz`: runs the libFuzzer targets in turn with the active compiler.
+//! `cargo xtask fuzz`: runs the fuzz targets in turn by cargo-fuzz, which it installs into the target directory.
+//!
+//! Without a sanitizer, which safe code can do without, the active compiler will do. What cargo-fuzz lacks is here: it goes on
+//! after a crash, tells slow inputs from a busy machine, keeps crashes where a test runs them, and counts.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,13 +13,10 @@ use clap::Args;
 use wait4::Wait4 as _;
 
 use crate::executions;
-use crate::process::{cargo, in_root, output, root, run as run_command, target_dir};
+use crate::installed;
+use crate::process::{in_root, root, run as run_command, run_for_output, target_dir};
 
-/// The flags that cargo-fuzz passes, less the sanitizer's: those need a nightly compiler, and safe code can do without.
-const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1 \
-    -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares";
+const CARGO_FUZZ: &str = "0.13.1";
 
 /// The crashes after which a target's turn ends: more would be the same.
 const MOST_CRASHES: usize = 5;
@@ -51,9 +51,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let seconds = (options.minutes * 60 / targets.len() as u64).max(1);
     let mut broken = Vec::new();
     for target in &targets {
-        let program = build(target)?;
-        broken.extend(turn(target, &program, Duration::from_secs(seconds))?);
-        shrink_corpus(target, &program)?;
+        run_command(&mut cargo_fuzz("build", target)?)?;
+        broken.extend(turn(target, Duration::from_secs(seconds))?);
+        // Keeps of the corpus only what reaches code that nothing smaller reaches.
+        run_command(cargo_fuzz("cmin", target)?.stderr(Stdio::null()))?;
     }
     if !broken.is_empty() {
         bail!(
@@ -66,41 +67,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// The names of all targets.
 fn targets() -> Result<Vec<String>> {
-    let entries = fs::read_dir(root().join("fuzz/targets")).context("no fuzz/targets")?;
-    let stem = |path: PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
-    let mut names: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| stem(entry.path()))
-        .collect();
-    names.sort();
-    Ok(names)
+    let mut list = in_root(Command::new(installed::built("cargo-fuzz", CARGO_FUZZ)?));
+    let names = run_for_output(list.args(["fuzz", "list"]))?;
+    Ok(names.lines().map(str::to_owned).collect())
 }
 
-/// Builds a target with coverage. An explicit platform keeps the flags from build scripts and macros.
-fn build(target: &str) -> Result<PathBuf> {
-    let version = output(Command::new("rustc").arg("-vV")).context("rustc does not answer")?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("rustc names no host")?;
-    let folder = target_dir().join("fuzz");
-    let mut build = cargo();
-    build
-        .env("RUSTFLAGS", FLAGS)
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "--package",
-            "vramscope-fuzz",
-            "--bin",
-            target,
-        ])
-        .args(["--target", host, "--target-dir"]);
-    run_command(build.arg(&folder))?;
-    Ok(folder.join(host).join("release").join(target))
+fn cargo_fuzz(command: &str, target: &str) -> Result<Command> {
+    let mut fuzz = in_root(Command::new(installed::built("cargo-fuzz", CARGO_FUZZ)?));
+    fuzz.args(["fuzz", command, "--sanitizer", "none", "--target-dir"]);
+    fuzz.arg(target_dir().join("fuzz")).arg(target);
+    Ok(fuzz)
 }
 
 /// Fuzzes a target for so long, and goes on after a crash. Returns what broke, a line each.
-fn turn(target: &str, program: &Path, time: Duration) -> Result<Vec<String>> {
+fn turn(target: &str, time: Duration) -> Result<Vec<String>> {
     let end = Instant::now() + time;
     let mut broken = Vec::new();
     loop {
@@ -108,8 +88,8 @@ fn turn(target: &str, program: &Path, time: Duration) -> Result<Vec<String>> {
         if left == 0 {
             return Ok(broken);
         }
-        let ended = fuzz(target, program, left)?;
-        let kept = keep_crashes(target, program)?;
+        let ended = fuzz(target, left)?;
+        let kept = keep_crashes(target)?;
         let may_go_on = !ended.success() && (kept.has_waited || !kept.crashes.is_empty());
         broken.extend(faults(target, ended, &kept));
         if !may_go_on || broken.len() >= MOST_CRASHES {
@@ -132,24 +112,17 @@ fn faults(target: &str, ended: ExitStatus, kept: &Kept) -> Vec<String> {
 }
 
 /// Fuzzes for so many seconds, and counts the executions. Crashes stay in `fuzz/artifacts`.
-fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<ExitStatus> {
+fn fuzz(target: &str, seconds: u64) -> Result<ExitStatus> {
+    println!("fuzzing {target} for {seconds} s");
     let corpus = format!("fuzz/corpus/{target}");
     fs::create_dir_all(root().join(&corpus))?;
-    fs::create_dir_all(root().join("fuzz/artifacts"))?;
-    println!("fuzzing {target} for {seconds} s");
-    let mut command = in_root(Command::new(program));
-    command
-        .args([&corpus, "fuzz/corpus/seeds", "-dict=fuzz/pickle.dict"])
-        .arg(format!("-artifact_prefix=fuzz/artifacts/{target}-"))
-        .arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-timeout={}", MOST_CPU.as_secs()))
-        .args([
-            "-max_len=20000",
-            "-rss_limit_mb=1024",
-            "-print_final_stats=1",
-        ])
-        .stderr(Stdio::piped());
-    let ended = command.output().context("cannot start the target")?;
+    let mut command = cargo_fuzz("run", target)?;
+    command.args([&corpus, "fuzz/corpus/seeds", "--", "-dict=fuzz/pickle.dict"]);
+    command.arg(format!("-max_total_time={seconds}"));
+    command.arg(format!("-timeout={}", MOST_CPU.as_secs()));
+    command.args(["-max_len=20000", "-rss_limit_mb=1024"]);
+    command.arg("-print_final_stats=1").stderr(Stdio::piped());
+    let ended = command.output().context("cannot start cargo-fuzz")?;
     let text = String::from_utf8_lossy(&ended.stderr);
     let count = text
         .lines()
@@ -158,8 +131,10 @@ fn fuzz(target: &str, program: &Path, seconds: u64) -> Result<ExitStatus> {
         .unwrap_or(0);
     println!("  {count} executions");
     if !ended.status.success() {
-        let from = text.len().saturating_sub(4_000);
-        println!("{}", text.get(from..).unwrap_or(&text));
+        // Behind a rule cargo-fuzz shows all bytes of the input.
+        let why = text.split('─').next().unwrap_or_default();
+        let from = why.len().saturating_sub(4_000);
+        println!("{}", why.get(from..).unwrap_or(why));
     }
     executions::add(target, count)?;
     Ok(ended.status)
@@ -176,18 +151,17 @@ struct Kept {
 
 /// Moves what broke a rule to `fuzz/crashes`. What is only slow on a busy machine stays: libFuzzer counts the time that
 /// passes, so what ran into its limit is run again, and judged by its processor time.
-fn keep_crashes(target: &str, program: &Path) -> Result<Kept> {
+fn keep_crashes(target: &str) -> Result<Kept> {
     let mut kept = Kept::default();
-    for entry in fs::read_dir(root().join("fuzz/artifacts"))?.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(kind) = name.strip_prefix(&format!("{target}-")) else {
-            continue;
-        };
-        let has_waited = kind.starts_with("timeout-") && !is_slow(program, &entry.path())?;
+    let artifacts = root().join("fuzz/artifacts").join(target);
+    for entry in fs::read_dir(artifacts)?.flatten() {
+        let kind = entry.file_name().to_string_lossy().into_owned();
+        let has_waited = kind.starts_with("timeout-") && !is_slow(target, &entry.path())?;
         kept.has_waited |= has_waited;
         if kind.starts_with("slow-unit-") || has_waited {
-            println!("  slow: fuzz/artifacts/{name}");
+            println!("  slow: {}", entry.path().display());
         } else {
+            let name = format!("{target}-{kind}");
             fs::rename(entry.path(), root().join("fuzz/crashes").join(&name))?;
             kept.crashes.push(name);
         }
@@ -196,36 +170,16 @@ fn keep_crashes(target: &str, program: &Path) -> Result<Kept> {
 }
 
 /// Whether a target breaks at an input, or takes longer for it than it may.
-fn is_slow(program: &Path, input: &Path) -> Result<bool> {
-    let mut command = in_root(Command::new(program));
+fn is_slow(target: &str, input: &Path) -> Result<bool> {
+    let mut command = cargo_fuzz("run", target)?;
     let patience = format!("-timeout={}", 20 * MOST_CPU.as_secs());
-    let command = command.arg(input).arg(patience).stderr(Stdio::null());
-    let ended = command
-        .spawn()
-        .context("cannot start the target")?
-        .wait4()?;
+    command.arg(input).arg("--").arg(patience);
+    let ended = command.stderr(Stdio::null()).spawn()?.wait4()?;
     let cpu = ended.rusage.utime + ended.rusage.stime;
     Ok(!ended.status.success() || cpu > MOST_CPU)
 }
 
-/// Keeps of a corpus only what reaches code that nothing smaller reaches.
-fn shrink_corpus(target: &str, program: &Path) -> Result<()> {
-    let corpus = root().join("fuzz/corpus").join(target);
-    let less = corpus.with_extension("less");
-    fs::create_dir_all(&less)?;
-    let mut merge = in_root(Command::new(program));
-    merge.arg("-merge=1").arg(&less).arg(&corpus);
-    let ended = merge.stderr(Stdio::null()).status()?;
-    if ended.success() {
-        fs::remove_dir_all(&corpus)?;
-        fs::rename(&less, &corpus)?;
-    } else {
-        fs::remove_dir_all(&less)?;
-    }
-    Ok(())
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
 
