@@ -5,7 +5,6 @@ mod parts;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -13,8 +12,6 @@ use xtask_page::page::write_app;
 pub(crate) use xtask_page::page::{
     FAST, INDEX, MINI, MINI_APP, Profile, VIEWER, build, compiled, copy_folder, replace_folder,
 };
-
-use crate::process::{find_program, run};
 
 /// For hosts.
 pub(crate) const FULL: Profile = Profile {
@@ -67,26 +64,8 @@ fn write_in_parts(app: &Path, mini: &Path, module: &Path) -> Result<()> {
         let parts = parts::split(&closed, &first, folder, FIRST_PICTURE)?;
         write_app(folder, &first)?;
         parts.tell(&folder.join("page.js"))?;
-        optimise(&folder.join(FIRST));
     }
     Ok(())
-}
-
-/// Runs wasm-opt if it is installed. Without it the page is a little larger.
-fn optimise(module: &Path) {
-    let Some(wasm_opt) = find_program(&["wasm-opt"]) else {
-        return;
-    };
-    let smaller = module.with_extension("opt");
-    let mut command = Command::new(wasm_opt);
-    command
-        .args(["-O3", "--all-features", "-o"])
-        .arg(&smaller)
-        .arg(module);
-    match run(&mut command).and_then(|()| Ok(fs::rename(&smaller, module)?)) {
-        Ok(()) => println!("wasm-opt: optimised"),
-        Err(error) => println!("wasm-opt: left out ({error:#})"),
-    }
 }
 
 /// Removes what an embedded viewer's first picture takes from a copy of the page, where nobody embeds viewers.
