@@ -193,7 +193,7 @@ fn copy_into(file: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn copy_licences(folder: &Path) -> Result<()> {
+pub(crate) fn copy_licences(folder: &Path) -> Result<()> {
     for name in LICENCES {
         copy_into(&root().join(name), folder)?;
     }

@@ -12,6 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::dist::copy_licences;
 use crate::installed;
 use crate::page::{copy_folder, replace_folder};
 use crate::process::{find_program, output, root};
@@ -24,9 +25,7 @@ fn stage(name: &str, page: &Path, out: &Path) -> Result<Value> {
     replace_folder(out)?;
     copy_folder(&root().join("packages").join(name), out)?;
     copy_folder(page, &out.join("site"))?;
-    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        fs::copy(root().join(licence), out.join(licence))?;
-    }
+    copy_licences(out)?;
     let path = out.join("package.json");
     let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path)?)
         .with_context(|| format!("cannot read {}", path.display()))?;

@@ -1,5 +1,8 @@
 //! What is inside an artefact: the crates that are compiled into it, as cargo resolves them for its target, and what
 //! comes with compilers. Crates that only build or test are not inside, and neither are macros.
+//!
+//! cargo-about and cargo-cyclonedx would each tell half of it: neither joins a program with the page inside, nor knows the
+//! libraries of compilers, and both are hundreds of crates to build in a fresh clone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
