@@ -17,47 +17,26 @@ const FOLDER: &str = "book/src/pictures";
 const MOST_BYTES: u64 = 60 << 10;
 
 const GPT: &str = "gpt_adamw.pickle.zst";
+const CHECKPOINT: &str = "gpt_checkpoint.pickle.zst";
 const OOM: &str = "out-of-memory.pickle.gz";
 
-/// A picture of the book.
-struct Picture {
-    name: &'static str,
-    samples: &'static [&'static str],
-    view: &'static str,
-    /// Further options of `vramscope plot`.
-    options: &'static [&'static str],
-}
-
-impl Picture {
-    const fn new(
-        view: &'static str,
-        samples: &'static [&'static str],
-        name: &'static str,
-        options: &'static [&'static str],
-    ) -> Self {
-        Self {
-            name,
-            samples,
-            view,
-            options,
-        }
-    }
-}
+/// A picture of the book: the view, its samples, its name, and further options of `vramscope plot`.
+type Picture = (
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+    &'static [&'static str],
+);
 
 const PICTURES: [Picture; 8] = [
-    Picture::new("timeline", &[GPT], "timeline", &[]),
-    Picture::new("timeline", &["leak.pickle.gz"], "leak", &[]),
-    Picture::new("timeline", &[OOM], "oom", &[]),
-    Picture::new("segments", &[OOM], "segments", &[]),
-    Picture::new("map", &["fragmented.pickle.gz"], "map", &[]),
-    Picture::new("allocator", &[OOM], "allocator", &["--at", "oom"]),
-    Picture::new("flame", &[GPT], "flame", &[]),
-    Picture::new(
-        "compare",
-        &[GPT, "gpt_checkpoint.pickle.zst"],
-        "compare",
-        &[],
-    ),
+    ("timeline", &[GPT], "timeline", &[]),
+    ("timeline", &["leak.pickle.gz"], "leak", &[]),
+    ("timeline", &[OOM], "oom", &[]),
+    ("segments", &[OOM], "segments", &[]),
+    ("map", &["fragmented.pickle.gz"], "map", &[]),
+    ("allocator", &[OOM], "allocator", &["--at", "oom"]),
+    ("flame", &[GPT], "flame", &[]),
+    ("compare", &[GPT, CHECKPOINT], "compare", &[]),
 ];
 
 /// Draws all pictures anew.
@@ -68,14 +47,14 @@ pub(super) fn draw() -> Result<()> {
     samples::write(&written)?;
     let folder = root().join(FOLDER);
     replace_folder(&folder)?;
-    for picture in &PICTURES {
+    for (view, samples, name, options) in PICTURES {
         for theme in ["light", "dark"] {
-            let file = folder.join(format!("{}-{theme}.svg", picture.name));
+            let file = folder.join(format!("{name}-{theme}.svg"));
             let mut plot = Command::new(&program);
-            plot.args(["plot", "--view", picture.view]);
+            plot.args(["plot", "--view", view]);
             plot.args(["--size", "900x320", "--theme", theme, "-o"]);
-            plot.arg(&file).args(picture.options);
-            run(plot.args(picture.samples.iter().map(|sample| written.join(sample))))?;
+            plot.arg(&file).args(options);
+            run(plot.args(samples.iter().map(|sample| written.join(sample))))?;
             let bytes = fs::metadata(&file)?.len();
             if bytes > MOST_BYTES {
                 bail!("{} has {bytes} bytes, at most {MOST_BYTES}", file.display());
