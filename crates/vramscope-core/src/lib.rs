@@ -18,7 +18,7 @@
 //! - *allocation*: one tenancy of an address, from its alloc event to its free_completed event.
 //! - *moment*: the state between two events. Moment 0 is before the first recorded event, moment `m`
 //!   after `m` events.
-
+//!
 //! # A tour
 //! [`decode()`] takes a file of any kind from anything that reads. This one is as small as can be: two allocations, one
 //! of which is freed again.
