@@ -6,6 +6,7 @@
 mod buffers;
 mod fleet;
 mod inductor;
+mod profiler;
 mod raw_log;
 mod rules;
 mod text;
@@ -13,6 +14,7 @@ mod text;
 pub use buffers::buffers;
 pub use fleet::fleet;
 pub use inductor::inductor;
+pub use profiler::profiler;
 pub use raw_log::raw_log;
 pub use rules::{decode, decode_chunked, pipeline, vram_format};
 pub use text::text;

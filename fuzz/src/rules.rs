@@ -33,7 +33,7 @@ fn limits() -> Limits {
     }
 }
 
-fn read(input: impl Read) -> Result<Snapshot, Error> {
+pub(crate) fn read(input: impl Read) -> Result<Snapshot, Error> {
     let options = Options {
         limits: limits(),
         file_bytes: None,

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use vramscope_fuzz::{
-    buffers, decode, decode_chunked, fleet, inductor, pipeline, text, vram_format,
+    buffers, decode, decode_chunked, fleet, inductor, pipeline, profiler, text, vram_format,
 };
 
 /// Every file in `folder` of this package, with its name.
@@ -39,5 +39,6 @@ fn no_rule_is_broken_again() {
         inductor(&bytes);
         fleet(&bytes);
         text(&bytes);
+        profiler(&bytes);
     }
 }

@@ -106,7 +106,6 @@ def main():
         "no_action.pickle": pickle.dumps({"segments": [], "device_traces": [[{"size": 5}], []]}),
         "other_dict.pickle": pickle.dumps({"state_dict": {}, "epoch": 3}),
         "chrome_trace.json": json.dumps({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::add", "ts": 1, "dur": 2}]}).encode(),
-        "memory_timeline.json": json.dumps([[0, 1], [[10, 20], [30, 40]]]).encode(),
         "other.json": b'{"hello": [1, 2, 3]}',
         "other.html": b"<!DOCTYPE html><html><body>hello</body></html>",
         "torch_2_0.html": PAGE_2_0.encode(),

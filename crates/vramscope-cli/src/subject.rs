@@ -118,17 +118,15 @@ impl Subject {
         Damage::of(&self.name, self.snapshot.warnings.damage())
     }
 
-    /// The device with the highest peak among those asked for; the first of equals.
+    /// The device with the highest peak among those asked for; the first of equals. The host's memory comes last.
     pub(crate) fn main_device(&self) -> Option<Device<'_>> {
-        self.devices()
-            .max_by_key(|device| (device.peak_bytes(), std::cmp::Reverse(device.index())))
+        self.devices().max_by_key(|device| weight(**device))
     }
 
     /// The device with the highest peak in the file, the first of equals. The page shows it first.
     pub(crate) fn first_device(&self) -> Option<DeviceIndex> {
         let devices = self.recording.devices();
-        let first =
-            devices.max_by_key(|device| (device.peak_bytes(), std::cmp::Reverse(device.index())));
+        let first = devices.max_by_key(|device| weight(*device));
         first.map(recording::Device::index)
     }
 
@@ -184,6 +182,13 @@ impl Subject {
 pub(crate) struct Device<'a> {
     pub(crate) subject: &'a Subject,
     device: recording::Device<'a>,
+}
+
+/// How much a device comes before others: any GPU before the host, then by its peak, then by its number.
+fn weight(device: recording::Device<'_>) -> (bool, u64, std::cmp::Reverse<DeviceIndex>) {
+    let index = device.index();
+    let is_gpu = !device.snapshot().is_host(index);
+    (is_gpu, device.peak_bytes(), std::cmp::Reverse(index))
 }
 
 impl<'a> Deref for Device<'a> {

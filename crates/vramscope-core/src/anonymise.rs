@@ -27,7 +27,7 @@ use crate::analysis::memory::capture;
 use crate::analysis::memory::settings::is_known;
 use crate::decode::producer;
 use crate::model::{
-    BlockState, CAPTURE_KEY, DRY_RUN_KEY, DeviceIndex, SegmentKind, Stage, events_cut_off,
+    BlockState, CAPTURE_KEY, DRY_RUN_KEY, DeviceIndex, Profile, SegmentKind, Stage, events_cut_off,
     note_events_cut_off,
 };
 use crate::transfer::{Rename, Role, Transfer};
@@ -131,6 +131,10 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
     if snapshot.dry_run().is_some() {
         new.extras
             .insert(DRY_RUN_KEY.to_owned(), serde_json::Map::new().into());
+    }
+    // It holds figures only.
+    if let Some(profile) = Profile::of(snapshot) {
+        profile.put(&mut new.extras);
     }
     let devices = 0..new.traces.len() as DeviceIndex;
     let cut_off = devices.map(|device| (device, events_cut_off(&snapshot.extras, device)));

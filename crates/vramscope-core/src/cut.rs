@@ -20,7 +20,7 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::selection::Moments;
 use crate::decode::{Key, sizes};
 use crate::ids::EventId;
-use crate::model::{Warnings, events_cut_off, note_events_cut_off};
+use crate::model::{Profile, Warnings, events_cut_off, note_events_cut_off};
 use crate::sorting::SortFew;
 use crate::transfer::{AsBefore, Role, Transfer};
 
@@ -112,6 +112,13 @@ fn facts(transfer: &mut Transfer<'_>) {
     let to = &mut transfer.to;
     to.settings.clone_from(&from.settings);
     to.extras.clone_from(&from.extras);
+    // What was in use before is among the blocks now.
+    if let Some(mut profile) = Profile::of(to) {
+        for device in &mut profile.devices {
+            device.before_bytes = 0;
+        }
+        profile.put(&mut to.extras);
+    }
     to.warnings = from.warnings.inherited();
     to.producer.clone_from(&from.producer);
     to.keys = from.keys;

@@ -107,10 +107,8 @@ pub enum Lookalike {
     TorchCheckpoint,
     /// A pickle of Python objects.
     ObjectPickle,
-    /// JSON written by `torch.profiler` or Chrome.
+    /// A trace in Chrome's format without memory events.
     ChromeTrace,
-    /// A memory timeline of `export_memory_timeline`.
-    MemoryTimeline,
     /// HTML without an embedded snapshot.
     OtherHtml,
     /// The drawing-only HTML of torch 2.0.
@@ -140,8 +138,7 @@ impl fmt::Display for Lookalike {
         f.write_str(match self {
             Self::TorchCheckpoint => "a checkpoint written by torch.save",
             Self::ObjectPickle => "a pickle of Python objects",
-            Self::ChromeTrace => "a Chrome trace (torch.profiler's export_chrome_trace)",
-            Self::MemoryTimeline => "a memory timeline (torch.profiler's export_memory_timeline)",
+            Self::ChromeTrace => "a trace without memory events",
             Self::OtherHtml => "an HTML page without an embedded snapshot",
             Self::Torch20Html => "an HTML page of torch 2.0, which holds a drawing but no snapshot",
             Self::Safetensors => "a safetensors file of weights",
@@ -246,9 +243,10 @@ impl Lookalike {
             Self::TorchCheckpoint | Self::Safetensors | Self::ObjectPickle => {
                 "Give the file that torch.cuda.memory._dump_snapshot() writes. Weights and objects are not read."
             }
-            Self::ChromeTrace | Self::MemoryTimeline => {
-                "Open it in Perfetto. For memory, record with torch.cuda.memory._record_memory_history() and \
-                 give the file of _dump_snapshot()."
+            Self::ChromeTrace => {
+                "Record with torch.profiler.profile(profile_memory=True, with_stack=True, record_shapes=True) and give the file of \
+                 export_chrome_trace(), or give a snapshot of torch.cuda.memory._dump_snapshot(), which tells more of memory. \
+                 Without memory it opens in Perfetto."
             }
             Self::OtherHtml => {
                 "Give HTML written by torch's trace_plot or segment_plot (torch 2.1 or newer), or the pickle \

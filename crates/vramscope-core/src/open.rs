@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::container::{self, Encoding, Unwrapped};
 pub use crate::decode::Arrival;
-use crate::decode::{Unread, invariants, read_json, read_pickle};
+use crate::decode::{Unread, invariants, read_json, read_pickle, read_timeline};
 use crate::model::WarningKind;
 use crate::vram_format;
 use crate::{Error, ErrorKind, Limits, Snapshot};
@@ -62,6 +62,7 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
             Encoding::Packed => vram_format::read(unread),
             Encoding::Pickle => read_pickle(unread, &mut || None).await,
             Encoding::Json => read_json(unread),
+            Encoding::Timeline => read_timeline(unread),
         },
     ))
 }

@@ -167,7 +167,7 @@ fn Card(props: &CardProps) -> Html {
     let title = format!(
         "{}, {}: peak {} live, {} reserved",
         card.name,
-        sentences::device_name(card.device),
+        card.device_name,
         display::bytes(card.peak_bytes),
         display::bytes(card.peak_reserved_bytes)
     );

@@ -48,7 +48,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
         };
         html! {
             <tr>
-                <th scope="row"><button type="button" class="plain" onclick={show}>{ sentences::device_name(facts.device) }</button></th>
+                <th scope="row"><button type="button" class="plain" onclick={show}>{ &facts.name }</button></th>
                 <td>{ display::count(u64::from(facts.events)) }</td>
                 <td>{ display::count(u64::from(facts.allocations)) }</td>
                 <td title={sentences::exact_bytes(facts.peak_bytes)}>{ display::bytes(facts.peak_bytes) }</td>

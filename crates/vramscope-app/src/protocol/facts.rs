@@ -99,6 +99,8 @@ pub struct DevicesOfPools {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DeviceFacts {
     pub device: DeviceIndex,
+    /// `GPU 0`, or what else it is.
+    pub name: String,
     /// Number of recorded events.
     pub events: u32,
     /// Whether the file has more than the final state.

@@ -84,7 +84,7 @@ pub fn device(facts: &DeviceFacts) -> String {
     let peak = if facts.has_trace { "peak " } else { "" };
     format!(
         "{} · {peak}{}",
-        device_name(facts.device),
+        facts.name,
         display::bytes(facts.peak_bytes)
     )
 }

@@ -199,6 +199,8 @@ pub struct DeviceCard {
     /// What tells the name from those of the other open files.
     pub file_short_name: String,
     pub device: DeviceIndex,
+    /// `GPU 0`, or what else it is.
+    pub device_name: String,
     /// Its index among the devices of its file.
     pub place: usize,
     /// Number of the file's devices.
@@ -259,6 +261,7 @@ pub fn cards(tabs: &[Rc<Tab>]) -> Vec<DeviceCard> {
                 name: tab.name.clone(),
                 file_short_name: short_name(tab, tabs),
                 device: facts.device,
+                device_name: facts.name.clone(),
                 place,
                 devices: devices.len(),
                 files,

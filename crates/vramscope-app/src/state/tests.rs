@@ -109,6 +109,7 @@ fn opened() -> Opened {
     let device = |device, times: Option<f64>| DeviceFacts {
         lines: vramscope_view::line_facts::LineFacts::default(),
         device,
+        name: format!("GPU {device}"),
         events: 999,
         has_trace: true,
         allocations: 50,

@@ -104,6 +104,7 @@ fn figures(device: Device<'_>) -> DeviceFacts {
     let times = &history.moment_start_us;
     DeviceFacts {
         device: history.device,
+        name: device.snapshot().device_name(history.device),
         events: history.event_count,
         has_trace: history.has_trace(),
         allocations: history.allocations.len() as u32,

@@ -36,6 +36,8 @@ pub(crate) enum Encoding {
     Pickle,
     /// JSON; a byte order mark has been removed.
     Json,
+    /// A memory timeline of torch.profiler, which is JSON too.
+    Timeline,
     /// Columns: see [`crate::vram_format`].
     Packed,
 }
@@ -321,13 +323,17 @@ fn open<'a>(
             let reader = html::HtmlReader::open(layer, Rc::clone(counters))?;
             Opened::Wrapping(ContainerKind::Html, Box::new(reader))
         }
-        Format::Json => {
+        Format::Json | Format::Timeline => {
+            let encoding = match format {
+                Format::Timeline => Encoding::Timeline,
+                _ => Encoding::Json,
+            };
             let bom = layer
                 .peek(HEAD)
                 .map(bom_length)
                 .map_err(|error| kind_of(&error))?;
             layer.consume(bom);
-            Opened::Bare(Encoding::Json, layer)
+            Opened::Bare(encoding, layer)
         }
         Format::Pickle => Opened::Bare(Encoding::Pickle, layer),
         Format::Packed => Opened::Bare(Encoding::Packed, layer),

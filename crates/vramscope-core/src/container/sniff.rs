@@ -17,6 +17,8 @@ pub(super) enum Format {
     Zip,
     Html,
     Json,
+    /// A memory timeline of torch.profiler: lists of numbers.
+    Timeline,
     Pickle,
     Packed,
 }
@@ -68,9 +70,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Format, ErrorKind> {
     match text(head) {
         [b'{', ..] => Ok(Format::Json),
         [b'[', rest @ ..] => match rest.trim_ascii_start() {
-            [b'[', rest @ ..] if starts_number(rest.trim_ascii_start()) => {
-                not_a_snapshot(Lookalike::MemoryTimeline)
-            }
+            [b'[', rest @ ..] if starts_number(rest.trim_ascii_start()) => Ok(Format::Timeline),
             _ => Ok(Format::Json),
         },
         [b'<', b'!' | b'?' | b'a'..=b'z' | b'A'..=b'Z', ..] => Ok(Format::Html),
@@ -155,9 +155,8 @@ pub(super) fn sniff_member(name: &[u8], head: &[u8]) -> Result<Format, ErrorKind
         Format::Pickle if is_checkpoint_name(name) && !has_keys() => {
             Err(ErrorKind::NotASnapshot(Lookalike::TorchCheckpoint))
         }
-        Format::Json if has(b"\"traceEvents\"") => {
-            Err(ErrorKind::NotASnapshot(Lookalike::ChromeTrace))
-        }
+        // A trace of torch.profiler begins with this key, and its events may come late.
+        Format::Json if has(b"\"schemaVersion\"") || has(b"\"traceEvents\"") => Ok(Format::Json),
         Format::Json if !has_keys() && !has(b"\"segments\"") => Err(ErrorKind::UnknownFormat),
         Format::Html if !has(b"local_files") && !has(b"alloc_data") => {
             Err(ErrorKind::NotASnapshot(Lookalike::OtherHtml))
@@ -279,6 +278,8 @@ mod tests {
             (b"{\"segments\": []}", Format::Json),
             (b"\xef\xbb\xbf \n[{", Format::Json),
             (b"[]", Format::Json),
+            (b"[[1700, 1800], [[0, 512]]]", Format::Timeline),
+            (b"[ [-1, 1, 512, 0], [1700", Format::Timeline),
             (b"\n<!DOCTYPE html>", Format::Html),
             (b"\x1f\x8b\x08", Format::Gzip),
             (b"\x28\xb5\x2f\xfd\x04", Format::Zstd),
@@ -315,7 +316,6 @@ mod tests {
                 b"V1120 15:07:08.375000 7 a.py:1] {}",
                 Lookalike::InductorGraphs,
             ),
-            (b"[[1700, 1800], [[0, 512]]]", Lookalike::MemoryTimeline),
             (
                 b"version https://git-lfs.github.com/spec/v1\noid",
                 Lookalike::GitLfsPointer,

@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use super::key::Key;
 use super::machine::Machine;
-use super::producer;
 use super::value::{DictCell, Fault, ListCell, Record, RecordKind, Value, malformed};
+use super::{kineto, producer, timeline};
 use crate::ErrorKind;
+use crate::ids::StackId;
 use crate::model::{
-    AnnotationTable, CAPTURE_KEY, CUT_KEY, DAMAGE_KEY, DRY_RUN_KEY, Producer, Segment,
-    SegmentTable, Snapshot, Source, Warning, WarningKind, capture_of, damage_of,
+    AnnotationTable, CAPTURE_KEY, CUT_KEY, DAMAGE_KEY, DRY_RUN_KEY, PROFILE_KEY, Producer, Profile,
+    Segment, SegmentTable, Snapshot, Source, Warning, WarningKind, capture_of, damage_of,
 };
 
 /// The texts of source files by their paths, which torch-snapkit and `vramscope record --source` write: kept, and no riddle.
@@ -21,7 +22,13 @@ pub(crate) const MOST_DEVICES: usize = 256;
 
 /// The snapshot in the value on top of the stack.
 pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
+    if let Some(timeline) = machine.timeline.take() {
+        return timeline::snapshot(machine, *timeline);
+    }
     let top = machine.top_alone()?;
+    if let Some(trace) = machine.trace.take() {
+        return kineto::snapshot(machine, *trace, top);
+    }
     let parts = Parts::of(&mut machine, top)?;
     let traces = machine.traces(parts.device_traces)?;
     let host_trace = match parts.host_traces {
@@ -71,6 +78,49 @@ pub(super) fn snapshot(mut machine: Machine) -> Result<Snapshot, Fault> {
     snapshot.keys.top = parts.keys;
     snapshot.producer = producer::of(&snapshot);
     Ok(snapshot)
+}
+
+/// The snapshot of a profile, whose events and annotations are in their tables.
+pub(super) fn frozen(machine: Machine, traces: Vec<Range<u32>>, profile: &Profile) -> Snapshot {
+    let tables = machine.tables;
+    let mut keys = tables.keys;
+    keys.top |= Key::Segments.bit() | Key::DeviceTraces.bit();
+    let of_events = [Key::Action, Key::Addr, Key::Size, Key::Stream, Key::TimeUs];
+    let mut has = |key: Key, is_there: bool| keys.event |= if is_there { key.bit() } else { 0 };
+    for key in of_events {
+        has(key, true);
+    }
+    let contexts = tables.contexts.rows();
+    let stacks = &tables.events.stack;
+    has(
+        Key::Frames,
+        stacks.iter().any(|stack| *stack != StackId::ABSENT),
+    );
+    has(
+        Key::UserMetadata,
+        contexts
+            .iter()
+            .any(|context| context.user_metadata.is_some()),
+    );
+    has(
+        Key::Category,
+        contexts.iter().any(|context| context.category.is_some()),
+    );
+    let mut snapshot = Snapshot {
+        annotations: tables.annotations,
+        strings: tables.strings,
+        frames: tables.frames,
+        stacks: tables.stacks,
+        contexts: tables.contexts,
+        events: tables.events,
+        traces,
+        keys,
+        warnings: machine.warnings,
+        ..Snapshot::default()
+    };
+    profile.put(&mut snapshot.extras);
+    snapshot.producer = producer::of(&snapshot);
+    snapshot
 }
 
 /// The allocator's settings: a dict. Anything else counts as absent, and is warned of unless it is None.
@@ -205,7 +255,7 @@ impl Parts {
                         self.damage = damage;
                         continue;
                     }
-                    let known = [CUT_KEY, DRY_RUN_KEY, SOURCE_KEY];
+                    let known = [CUT_KEY, DRY_RUN_KEY, PROFILE_KEY, SOURCE_KEY];
                     let is_known = known.contains(&&*name) && json.is_object();
                     if self.extras.insert(name.clone(), json).is_some() {
                         machine.warn_at(WarningKind::ValuesLeftOut, 1, Some(&name));

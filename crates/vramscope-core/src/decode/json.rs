@@ -17,8 +17,10 @@ use serde_json::error::Category;
 use self::not_numbers::NotNumbers;
 use self::surrogates::Paired;
 use super::key::Key;
+use super::kineto::EventsNode;
 use super::machine::Machine;
 use super::records::TWO_TO_64;
+use super::timeline::{Timeline, TimelineNode};
 use super::value::{Fault, ListCell, Value, malformed};
 use super::{End, Told};
 use crate::ErrorKind;
@@ -36,10 +38,20 @@ const BATCH: usize = 1000;
 /// [`Driver::step`].
 const PUSHES: usize = 4;
 
-/// Reads a JSON value, and leaves it on the machine's stack. `told` is told every few hundred
-/// kilobytes.
+/// What a JSON file holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A snapshot, or a trace of torch.profiler.
+    Dict,
+    /// A memory timeline of torch.profiler.
+    Timeline,
+}
+
+/// Reads a JSON value, and leaves it on the machine's stack. The events of a trace, and timelines, are left in the machine
+/// itself. `told` is told every few hundred kilobytes.
 pub(super) fn read(
     input: Box<dyn BufRead + '_>,
+    form: Form,
     machine: &mut Machine,
     told: &mut Told<'_>,
 ) -> End {
@@ -65,12 +77,20 @@ pub(super) fn read(
         asked: 0,
         fault: None,
     };
-    let node = Node {
-        driver: &mut driver,
-        is_schema: true,
-        depth: 0,
+    let mut deserializer = Deserializer::from_reader(&mut tap);
+    let driver_mut = &mut driver;
+    let result = match form {
+        Form::Dict => {
+            let (is_schema, depth) = (true, 0);
+            let node = Node {
+                driver: driver_mut,
+                is_schema,
+                depth,
+            };
+            node.deserialize(&mut deserializer)
+        }
+        Form::Timeline => TimelineNode { driver: driver_mut }.deserialize(&mut deserializer),
     };
-    let result = node.deserialize(&mut Deserializer::from_reader(&mut tap));
     let fault = match (driver.fault.take(), result) {
         (Some(fault), _) => Some(fault),
         (None, Err(error)) => Some(fault_of(error)),
@@ -153,15 +173,15 @@ impl Read for Tap<'_, '_> {
 }
 
 /// The state shared by all nodes.
-struct Driver<'m, 'c, 't> {
-    machine: &'m mut Machine,
+pub(super) struct Driver<'m, 'c, 't> {
+    pub(super) machine: &'m mut Machine,
     told: &'m mut Told<'t>,
     offset: &'c Cell<u64>,
     token: &'c Cell<u64>,
     /// Whether a lone surrogate was replaced, of which nobody has been warned yet.
     was_lone: &'c Cell<bool>,
     /// What the zero that is being read stands for, if it is not itself.
-    word: &'c Cell<Option<f64>>,
+    pub(super) word: &'c Cell<Option<f64>>,
     /// Offset at which `told` was told last.
     asked: u64,
     /// The error, kept here because serde's errors hold only text.
@@ -170,7 +190,7 @@ struct Driver<'m, 'c, 't> {
 
 impl Driver<'_, '_, '_> {
     /// Notes the end of a token, and tells `told` from time to time.
-    fn step(&mut self) -> Result<(), Fault> {
+    pub(super) fn step(&mut self) -> Result<(), Fault> {
         let offset = self.offset.get();
         self.token.set(offset);
         if self.was_lone.take() {
@@ -191,7 +211,10 @@ impl Driver<'_, '_, '_> {
     }
 
     /// Keeps an error, and returns one for serde.
-    fn keep<T, E: serde::de::Error>(&mut self, result: Result<T, Fault>) -> Result<T, E> {
+    pub(super) fn keep<T, E: serde::de::Error>(
+        &mut self,
+        result: Result<T, Fault>,
+    ) -> Result<T, E> {
         result.map_err(|fault| {
             self.fault = Some(fault);
             E::custom("")
@@ -241,11 +264,34 @@ impl Driver<'_, '_, '_> {
         machine.appends()
     }
 
-    /// Pushes a key, and returns whether it belongs to the schema. Some keys tell at once that the file is
-    /// of another kind.
-    fn key(&mut self, key: &str, depth: usize) -> Result<bool, Fault> {
+    /// Ends an event of a trace.
+    pub(super) fn end_of_trace_event(&mut self) -> Result<(), Fault> {
+        let Some(mut trace) = self.machine.trace.take() else {
+            return Ok(());
+        };
+        let added = trace.add(self.machine);
+        self.machine.trace = Some(trace);
+        added
+    }
+
+    /// Does something with the timeline that is being read.
+    pub(super) fn with_timeline<T>(
+        &mut self,
+        act: impl FnOnce(&mut Timeline, &mut Machine) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let mut timeline = self.machine.timeline.take().unwrap_or_default();
+        let done = act(&mut timeline, self.machine);
+        self.machine.timeline = Some(timeline);
+        done
+    }
+
+    /// Pushes a key, unless the events of a trace are under it. Some keys tell at once that the file is of another kind.
+    fn key(&mut self, key: &str, depth: usize) -> Result<Under, Fault> {
         self.step()?;
-        if key == "traceEvents" && depth == 0 || key == "ph" && depth == 1 {
+        if key == "traceEvents" && depth == 0 {
+            return Ok(Under::TraceEvents);
+        }
+        if key == "ph" && depth == 1 {
             return Err(ErrorKind::NotASnapshot(Lookalike::ChromeTrace).into());
         }
         self.machine.push_text(key.as_bytes())?;
@@ -254,8 +300,17 @@ impl Driver<'_, '_, '_> {
             .stack
             .last()
             .map(|&packed| self.machine.value(packed));
-        Ok(matches!(key, Some(Value::Str(id)) if Key::of(id).is_some()))
+        let is_schema = matches!(key, Some(Value::Str(id)) if Key::of(id).is_some());
+        Ok(Under::Key { is_schema })
     }
+}
+
+/// What a key announces.
+enum Under {
+    /// A value of the snapshot; whether the key belongs to the schema.
+    Key { is_schema: bool },
+    /// The events of a trace.
+    TraceEvents,
 }
 
 /// A value about to be read.
@@ -357,40 +412,43 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_, '_> {
         let Self { driver, depth, .. } = self;
         let opened = driver.open(Machine::new_dict);
         driver.keep(opened)?;
-        while let Some(is_schema) = entries.next_key_seed(KeyNode { driver, depth })? {
-            entries.next_value_seed(Node {
-                driver,
-                is_schema,
-                depth: depth + 1,
-            })?;
+        while let Some(under) = entries.next_key_seed(KeyNode { driver, depth })? {
+            match under {
+                Under::Key { is_schema } => entries.next_value_seed(Node {
+                    driver,
+                    is_schema,
+                    depth: depth + 1,
+                })?,
+                Under::TraceEvents => entries.next_value_seed(EventsNode { driver })?,
+            }
         }
         let closed = driver.machine.set_items();
         driver.keep(closed)
     }
 }
 
-/// A key about to be read. Its deserialised value is whether it belongs to the schema.
+/// A key about to be read.
 struct KeyNode<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
     depth: usize,
 }
 
 impl<'de> DeserializeSeed<'de> for KeyNode<'_, '_, '_, '_> {
-    type Value = bool;
+    type Value = Under;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Under, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl<'de> Visitor<'de> for KeyNode<'_, '_, '_, '_> {
-    type Value = bool;
+    type Value = Under;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<bool, E> {
+    fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<Under, E> {
         let result = self.driver.key(key, self.depth);
         self.driver.keep(result)
     }
@@ -515,6 +573,7 @@ mod tests {
     fn other_json() {
         for text in [
             r#"{"schemaVersion": 1, "traceEvents": []}"#,
+            r#"{"traceEvents": [{"name": "x", "ph": "X", "ts": 1, "dur": 2}]}"#,
             r#"[{"name": "x", "ph": "X"}]"#,
         ] {
             assert_eq!(

@@ -11,9 +11,11 @@
 //! do otherwise, and files that do could cause work out of proportion to their size.
 
 use super::key;
+use super::kineto::Trace;
 use super::known_records::KnownRecords;
 use super::known_stacks::KnownStacks;
 use super::records::Tables;
+use super::timeline::Timeline;
 use super::value::{DictCell, Fault, ListCell, Packed, PackedDict, Value, malformed};
 use crate::budget::Budget;
 use crate::ids::StringId;
@@ -50,6 +52,10 @@ pub(super) struct Machine {
     pub(super) limits: Limits,
     /// The pickle protocol stated in the data; 0 without one.
     pub(super) protocol: u8,
+    /// The events of a trace of torch.profiler, if it is one.
+    pub(super) trace: Option<Box<Trace>>,
+    /// A memory timeline of torch.profiler, if it is one.
+    pub(super) timeline: Option<Box<Timeline>>,
     /// What all of the above may reserve.
     pub(super) budget: Budget,
 }
@@ -75,6 +81,8 @@ impl Machine {
             warnings: Warnings::default(),
             limits,
             protocol: 0,
+            trace: None,
+            timeline: None,
             budget: Budget::new(limits, expected_bytes),
         }
     }

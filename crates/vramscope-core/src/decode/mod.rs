@@ -3,7 +3,8 @@
 //! ```text
 //! pickle ─┐
 //!         ├─> machine ─> records (rows of tables) ─> finish ─> invariants
-//! json ───┘
+//! json ───┤                                          │
+//!         └─> kineto, timeline (torch.profiler's) ───┘
 //! ```
 //!
 //! Memory: the snapshot's own tables, plus about 12 bytes for each container and each memoised text
@@ -17,6 +18,7 @@ mod integer;
 pub(crate) mod invariants;
 mod json;
 mod key;
+mod kineto;
 mod known_records;
 mod known_stacks;
 mod machine;
@@ -28,6 +30,8 @@ mod pieces;
 pub(crate) mod producer;
 mod records;
 pub(crate) mod sizes;
+mod timeline;
+mod unplaced;
 mod value;
 
 use std::io::BufRead;
@@ -70,8 +74,17 @@ pub(crate) async fn read_pickle(
 
 /// Reads JSON, and names it in the containers of the source or of the error.
 pub(crate) fn read_json(unread: Unread<'_>) -> Result<Snapshot, Error> {
+    read_json_of(unread, json::Form::Dict)
+}
+
+/// The same for a memory timeline of torch.profiler.
+pub(crate) fn read_timeline(unread: Unread<'_>) -> Result<Snapshot, Error> {
+    read_json_of(unread, json::Form::Timeline)
+}
+
+fn read_json_of(unread: Unread<'_>, form: json::Form) -> Result<Snapshot, Error> {
     let (input, mut machine, mut told) = begun(unread);
-    let end = json::read(input, &mut machine, &mut told);
+    let end = json::read(input, form, &mut machine, &mut told);
     ended(machine, end, ContainerKind::Json)
 }
 
@@ -87,7 +100,7 @@ impl Told<'_> {
         let read = self.counters.read(decoded_bytes, machine.has_records());
         let window_bytes = self.counters.window_bytes.get();
         machine.budget.update(read, window_bytes)?;
-        (self.on_events)(machine.tables.events.len() as u64)
+        (self.on_events)(machine.events())
     }
 }
 

@@ -3,7 +3,8 @@
 
 use self::Evidence::{Event, Segment, Setting, Top};
 use super::key::Key;
-use crate::model::{Producer, Snapshot, capture_of};
+use crate::ids::StringId;
+use crate::model::{Producer, Profile, ProfileKind, Snapshot, StringTable, capture_of};
 
 /// A part of a snapshot that tells a version.
 enum Evidence {
@@ -56,6 +57,15 @@ impl Evidence {
     }
 }
 
+/// Whether stacks lead through Ascend's extension of torch, whose snapshots have the keys of torch 2.1.
+pub(super) fn is_of_ascend(strings: &StringTable) -> bool {
+    let mut texts = (0..strings.len()).map(|row| strings.get(StringId::from_index(row)));
+    texts.any(|text| {
+        let is_file = text.starts_with("torch_npu/") || text.contains("/torch_npu/");
+        is_file || text.starts_with("c10_npu::")
+    })
+}
+
 /// The producer according to the first matching rule.
 pub(crate) fn of(snapshot: &Snapshot) -> Producer {
     let keys = &snapshot.keys;
@@ -66,6 +76,12 @@ pub(crate) fn of(snapshot: &Snapshot) -> Producer {
     let capture = capture_of(&snapshot.extras);
     if let Some(tool) = capture.and_then(|capture| capture.get("tool")?.as_str()) {
         return producer(&tool[..tool.floor_char_boundary(100)], "`capture`");
+    }
+    if let Some(profile) = Profile::in_extras(&snapshot.extras) {
+        return match profile.kind {
+            ProfileKind::Trace => producer("torch.profiler", "`traceEvents`"),
+            _ => producer("torch.profiler's memory timeline", "lists of numbers"),
+        };
     }
     if keys.block & Key::History.bit() != 0 {
         let name = if keys.top == 0 {
@@ -84,6 +100,9 @@ pub(crate) fn of(snapshot: &Snapshot) -> Producer {
     let xpu = Setting("PYTORCH_ALLOC_CONF");
     if xpu.is_in(snapshot) {
         return producer("torch.xpu 2.11 or newer", &xpu.text());
+    }
+    if is_of_ascend(&snapshot.strings) {
+        return producer("torch_npu (Ascend)", "frames of torch_npu");
     }
     let has_sums = Segment(Key::AllocatedSize).is_in(snapshot);
     if keys.segment != 0 && !has_sums && !Top(Key::AllocatorSettings).is_in(snapshot) {

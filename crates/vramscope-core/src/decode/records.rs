@@ -86,15 +86,28 @@ impl Tables {
         frames: &[Packed],
         budget: &mut Budget,
     ) -> Result<StackId, NoRoom> {
-        self.scratch.clear();
         budget.room(&mut self.scratch, frames.len())?;
-        self.scratch.extend(frames.iter().map(|frame| frame.row()));
-        self.stacks.make_room(frames.len(), budget)?;
+        self.stack_of_frames(frames.iter().map(|frame| frame.row()), budget)
+    }
+
+    /// Interns a list of rows of frames.
+    pub(super) fn stack_of_frames(
+        &mut self,
+        frames: impl Iterator<Item = u32>,
+        budget: &mut Budget,
+    ) -> Result<StackId, NoRoom> {
+        self.scratch.clear();
+        self.scratch.extend(frames);
+        self.stacks.make_room(self.scratch.len(), budget)?;
         Ok(self.stacks.intern(&self.scratch))
     }
 
     #[inline]
-    fn context(&mut self, context: Context, budget: &mut Budget) -> Result<ContextId, NoRoom> {
+    pub(super) fn context(
+        &mut self,
+        context: Context,
+        budget: &mut Budget,
+    ) -> Result<ContextId, NoRoom> {
         match self.last_context {
             Some((last, id)) if last == context => Ok(id),
             _ => {
@@ -165,6 +178,17 @@ impl Machine {
             || !tables.segments.is_empty()
             || !tables.blocks.is_empty()
             || !tables.annotations.rows.is_empty()
+            || self.trace.as_ref().is_some_and(|trace| trace.has_events())
+            || self
+                .timeline
+                .as_ref()
+                .is_some_and(|timeline| timeline.has_rows())
+    }
+
+    /// Number of events read so far.
+    pub(super) fn events(&self) -> u64 {
+        let of_trace = self.trace.as_ref().map_or(0, |trace| trace.memory_events());
+        self.tables.events.len() as u64 + of_trace
     }
 
     /// Reads the keys and values from stack index `start` on as a record, if they are one.

@@ -10,6 +10,7 @@ mod context_table;
 mod event_table;
 mod frame_table;
 mod interner;
+mod profile;
 mod segment_table;
 mod snapshot;
 mod stack_table;
@@ -25,6 +26,8 @@ pub(crate) use event_table::UNKNOWN_FREE;
 pub use event_table::{Action, Event, EventTable};
 pub use frame_table::{Frame, FrameTable, FxNode};
 pub(crate) use interner::RowIndex;
+pub(crate) use profile::PROFILE_KEY;
+pub use profile::{DeviceKind, Profile, ProfileKind, ProfiledDevice};
 pub use segment_table::{Segment, SegmentKind, SegmentTable};
 pub(crate) use snapshot::{
     CAPTURE_KEY, CUT_KEY, DAMAGE_KEY, DRY_RUN_KEY, capture_of, damage_of, events_cut_off,

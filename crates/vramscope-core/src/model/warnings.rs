@@ -66,6 +66,9 @@ pub enum WarningKind {
     FurtherFiles,
     /// More is active than reserved, more is reserved than the device has, or more is active than can be counted.
     MoreThanThereIs,
+    /// The totals that the events of a profile state begin to differ from their sum: memory was allocated or freed without an
+    /// event.
+    TotalsDiffer,
 }
 
 impl WarningKind {
@@ -94,7 +97,8 @@ impl WarningKind {
             | Self::UnknownAction(_)
             | Self::TimeRunsBackwards
             | Self::TimeMissing
-            | Self::MoreThanThereIs => true,
+            | Self::MoreThanThereIs
+            | Self::TotalsDiffer => true,
             Self::UnknownKey(_) | Self::MissingKey(_) | Self::SegmentsUnsorted => false,
         }
     }

@@ -100,13 +100,8 @@ fn what_is_no_snapshot_is_refused() {
             ),
             "no_action.pickle" => error.to_string().contains("device_traces") && error.offset > 0,
             "wrong_type.pickle" => error.path == "device_traces[0][0].addr" && error.offset > 0,
-            "checkpoint.pt"
-            | "old_checkpoint.pt"
-            | "chrome_trace.json"
-            | "memory_timeline.json"
-            | "nuls.pickle"
-            | "other.html"
-            | "torch_2_0.html" => matches!(error.kind, ErrorKind::NotASnapshot(_)),
+            "checkpoint.pt" | "old_checkpoint.pt" | "chrome_trace.json" | "nuls.pickle"
+            | "other.html" | "torch_2_0.html" => matches!(error.kind, ErrorKind::NotASnapshot(_)),
             "empty.zip" | "no_snapshot.zip" => {
                 matches!(error.kind, ErrorKind::ArchiveWithout { .. })
             }

@@ -21,6 +21,7 @@ mod naive;
 mod official;
 mod overview;
 mod pools;
+mod profiler;
 mod random;
 mod real;
 mod recorded;

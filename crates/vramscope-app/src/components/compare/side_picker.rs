@@ -148,7 +148,7 @@ fn devices(props: &SidePickerProps, choice: &SideChoice, choose: &Callback<SideC
     html! {
         <select class="device" aria-label="Device" {onchange}>
             { for file.opened.devices.iter().map(|facts| html! {
-                <option selected={facts.device == side.device}>{ sentences::device_name(facts.device) }</option>
+                <option selected={facts.device == side.device}>{ &facts.name }</option>
             }) }
         </select>
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::frames::{
     FrameClass, FrameClasses, Location, by_texts, clip, clip_end, is_python_source, is_torch_name,
 };
-use super::operators::{OperatorId, Operators};
+use super::operators::{OperatorId, Operators, PROFILED_NODE};
 use crate::Snapshot;
 use crate::analysis::time::history::{History, StackSource};
 use crate::ids::{AllocationId, FrameId, StackId};
@@ -259,10 +259,10 @@ fn native_rank(name: &str) -> Rank {
         return Rank::Plumbing;
     }
     let is_node = name.contains("::generated::") || name.contains("AccumulateGrad::apply");
-    if is_node && name.contains("::apply") {
+    if is_node && name.contains("::apply") || name.starts_with(PROFILED_NODE) {
         return Rank::AutogradNode;
     }
-    if name.contains("at::_ops::") {
+    if name.contains("at::_ops::") || name.starts_with("aten::") {
         return Rank::Operator;
     }
     let is_foreign = name.contains("::") && !is_torch_name(name) && !name.starts_with('<');

@@ -240,6 +240,9 @@ const WORKSPACES: [(&str, &str); 5] = [
     ("run_conv_plan", "cuDNN workspace"),
 ];
 
+/// How torch's profiler begins the name of a node of the autograd graph while it runs.
+pub(super) const PROFILED_NODE: &str = "autograd::engine::evaluate_function: ";
+
 /// What a frame says.
 fn part(location: &Location<'_>, class: FrameClass, names: &mut Names) -> Part {
     if is_python_source(location.file) {
@@ -253,8 +256,12 @@ fn part(location: &Location<'_>, class: FrameClass, names: &mut Names) -> Part {
     if name.starts_with("Py") || name.starts_with("_Py") || name.starts_with("pybind11::") {
         return Part::Interpreter;
     }
-    if let Some(operator) = name.strip_prefix("at::_ops::") {
-        let operator = without_overload(operator.split("::").next().unwrap_or(operator));
+    let dispatched = name.strip_prefix("at::_ops::");
+    let operator = dispatched
+        .map(|rest| without_overload(rest.split("::").next().unwrap_or(rest)))
+        // As torch's profiler names it.
+        .or_else(|| name.strip_prefix("aten::"));
+    if let Some(operator) = operator {
         let number = names.row(operator);
         return if FACTORIES.contains(&operator) {
             Part::Factory(number)
@@ -279,6 +286,9 @@ fn other_part(name: &str, class: FrameClass, names: &mut Names) -> Part {
     }
     if function.contains("autograd::Engine::evaluate_function") {
         return Part::Engine;
+    }
+    if let Some(node) = name.strip_prefix(PROFILED_NODE) {
+        return Part::Node(names.row(node.rsplit("::").next().unwrap_or(node)));
     }
     let last = function.rsplit("::").next().unwrap_or(&function);
     if let Some(bound) = last.strip_prefix("THPVariable_") {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::capture::Capture;
 use crate::Snapshot;
 use crate::analysis::time::history::History;
-use crate::model::DeviceIndex;
+use crate::model::{DeviceIndex, Profile};
 
 /// The capacity of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -55,7 +55,9 @@ pub(crate) fn stated(snapshot: &Snapshot, device: DeviceIndex) -> Option<u64> {
     let captured = Capture::of(snapshot).and_then(|capture| capture.device(device)?.total_bytes);
     let maps = [&snapshot.settings, &snapshot.extras];
     let of_maps = || maps.into_iter().find_map(|map| of_map(map, device));
-    captured.or_else(of_maps).filter(|&bytes| bytes > 0)
+    let profiled = Profile::of(snapshot).and_then(|profile| profile.device(device)?.total_memory);
+    let stated = captured.or(profiled).or_else(of_maps);
+    stated.filter(|&bytes| bytes > 0)
 }
 
 /// Whether the file may state a capacity: a question without reading what a capture says.

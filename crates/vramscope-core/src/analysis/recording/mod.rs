@@ -71,7 +71,10 @@ impl Recording {
             mut histories,
             ..
         } = Self::of(snapshot);
-        histories.sort_few_by_key(|history| (Reverse(history.peak_bytes()), history.device));
+        histories.sort_few_by_key(|history| {
+            let is_host = snapshot.is_host(history.device);
+            (is_host, Reverse(history.peak_bytes()), history.device)
+        });
         Self::with(snapshot, histories)
     }
 

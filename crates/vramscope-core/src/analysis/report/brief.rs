@@ -55,6 +55,8 @@ pub struct Change {
 pub struct Brief {
     /// The device.
     pub device: DeviceIndex,
+    /// Its name: `GPU 0`, or what else it is.
+    pub device_name: String,
     /// The last request that failed.
     pub failed: Option<Failed>,
     /// Whether the file has more than the final state, which else stands for the peak.
@@ -95,6 +97,7 @@ impl Brief {
         );
         Self {
             device: device.index(),
+            device_name: device.snapshot().device_name(device.index()),
             has_trace: overview.has_trace,
             peak_bytes: overview.peak.active_bytes,
             peak_moment: overview.peak.moment,
@@ -114,19 +117,19 @@ impl Brief {
     pub fn answer(&self) -> String {
         let happened = match &self.failed {
             Some(failed) => format!(
-                "GPU {} ran out of memory: {} requested, {}.",
-                self.device,
+                "{} ran out of memory: {} requested, {}.",
+                self.device_name,
                 Bytes(failed.requested_bytes),
                 free_on_device(failed.device_free_bytes)
             ),
             None if !self.has_trace => format!(
-                "GPU {} holds {} in the state that was dumped; the file tells of nothing before.",
-                self.device,
+                "{} holds {} in the state that was dumped; the file tells of nothing before.",
+                self.device_name,
                 Bytes(self.peak_bytes)
             ),
             None => format!(
-                "GPU {} peaks at {}; no request failed.",
-                self.device,
+                "{} peaks at {}; no request failed.",
+                self.device_name,
                 Bytes(self.peak_bytes)
             ),
         };

@@ -82,7 +82,7 @@ impl SegmentsKnown {
                 "_profile_to_snapshot makes up one segment that spans all addresses: what was really reserved is not known.",
             ),
             Self::None => {
-                Some("The file lists no segments: what was reserved from CUDA is not known.")
+                Some("The file lists no segments: what was reserved of the device is not known.")
             }
         }
     }

@@ -381,6 +381,9 @@ pub fn warning_text(kind: &WarningKind) -> String {
         }
         WarningKind::TimeMissing => "an event has no time, but others have",
         WarningKind::MoreThanThereIs => "more memory is in use than there is",
+        WarningKind::TotalsDiffer => {
+            "a total in the file is not the sum of the events before: memory was allocated or freed without an event"
+        }
         WarningKind::InvalidUtf8 => "text is not valid Unicode; the bad parts are replaced",
         WarningKind::TrailingBytes => "bytes after the end of the data",
         WarningKind::DamagedEnd => {

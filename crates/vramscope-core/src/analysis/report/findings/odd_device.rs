@@ -20,14 +20,15 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let own = device.peak_bytes();
     let is_used = |bytes: &(u64, u32)| bytes.0 > 0;
     let others = device.recording.devices();
-    let others = others.filter(|other| other.index() != device.index());
+    let is_host = |device: Device<'_>| device.snapshot().is_host(device.index());
+    let others = others.filter(|other| other.index() != device.index() && !is_host(*other));
     let peaks = others.map(|other| (other.peak_bytes(), other.index()));
     let mut others: Vec<(u64, u32)> = peaks.filter(is_used).collect();
     others.sort_few_by_key(|&(bytes, index)| (std::cmp::Reverse(bytes), index));
     let &(next, _) = others.first()?;
     // Half as much again is more than batches and the ends of pipelines differ by.
     let is_odd = u128::from(own) * 2 >= u128::from(next) * 3;
-    if !is_odd || own.saturating_sub(next) < SMALLEST_BYTES {
+    if is_host(device) || !is_odd || own.saturating_sub(next) < SMALLEST_BYTES {
         return None;
     }
     let against = listed(&others);
@@ -45,8 +46,8 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         severity: Severity::Warning,
         bytes: own - next,
         title: format!(
-            "GPU {} is the odd one: {} against {against}",
-            device.index(),
+            "{} is the odd one: {} against {against}",
+            device.snapshot().device_name(device.index()),
             Bytes(own)
         ),
         seen: format!(

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use super::{AllocationTable, History, Mismatches, NEVER};
 use crate::Snapshot;
 use crate::ids::{AllocationId, BlockId};
-use crate::model::{Action, BlockState, DeviceIndex};
+use crate::model::{Action, BlockState, DeviceIndex, Profile};
 use crate::sorting::SortFew;
 
 /// Stands for no allocation.
@@ -209,6 +209,13 @@ impl Pairing {
                     final_blocks.push((row | GHOST, block));
                 }
             }
+        }
+        // What a profile tells only as a sum.
+        let before_bytes = Profile::of(snapshot)
+            .and_then(|profile| Some(profile.device(device)?.before_bytes))
+            .unwrap_or(0);
+        if before_bytes > 0 {
+            ghosts.push(0, before_bytes, 0, 0);
         }
         self.count_unmatched(snapshot, &final_blocks);
         self.assemble(device, rows, &ghosts, &final_blocks)

@@ -1,0 +1,159 @@
+//! What a snapshot that was made of a profiler's file says beyond its tables: the value of its key `profile`.
+//!
+//! torch.profiler records no segments, but which device each allocation is on, and how much was in use before the first
+//! event. Both are kept here, so that they outlive writing and reading.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{DeviceIndex, Snapshot};
+
+/// The top-level key of snapshots that were made of a profiler's file.
+pub(crate) const PROFILE_KEY: &str = "profile";
+
+/// What the file was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProfileKind {
+    /// A trace of torch.profiler (Kineto).
+    Trace,
+    /// The raw memory timeline of torch.profiler: events with categories, without addresses.
+    RawTimeline,
+    /// The memory timeline of torch.profiler: sums of categories over time.
+    Timeline,
+}
+
+/// The kind of a device.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// A GPU of NVIDIA's, or of AMD's, which torch calls by the same name.
+    Cuda,
+    /// Intel's.
+    Xpu,
+    /// Ascend's.
+    Npu,
+    /// Apple's.
+    Mps,
+    /// Habana's.
+    Hpu,
+    /// Meta's.
+    Mtia,
+    /// XLA's.
+    Xla,
+    /// A device that the file does not name.
+    Unknown,
+    /// The host's own memory.
+    Cpu,
+}
+
+impl DeviceKind {
+    /// The kind by torch's number of it (`c10::DeviceType`).
+    pub(crate) fn of_number(number: i64) -> Self {
+        match number {
+            0 => Self::Cpu,
+            1 | 6 => Self::Cuda,
+            9 => Self::Xla,
+            12 => Self::Xpu,
+            13 => Self::Mps,
+            15 => Self::Hpu,
+            19 => Self::Mtia,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The name of a device of this kind.
+    fn name(self, index: u32) -> String {
+        let word = match self {
+            Self::Cpu => return "CPU".to_owned(),
+            Self::Cuda => "GPU",
+            Self::Xpu => "XPU",
+            Self::Npu => "NPU",
+            Self::Mps => "MPS",
+            Self::Hpu => "HPU",
+            Self::Mtia => "MTIA",
+            Self::Xla => "XLA",
+            Self::Unknown => "device",
+        };
+        format!("{word} {index}")
+    }
+}
+
+/// A device of the profile, at its index in the snapshot.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ProfiledDevice {
+    /// Its index in the snapshot.
+    pub device: DeviceIndex,
+    /// Its kind.
+    pub kind: DeviceKind,
+    /// Its number among those of its kind.
+    pub number: u32,
+    /// Bytes that were in use before the first event and of which nothing else is recorded.
+    #[serde(default)]
+    pub before_bytes: u64,
+    /// The highest of the totals of reserved memory that the events state; `None` if they state none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_reserved_bytes: Option<u64>,
+    /// Its memory; `None` if the file does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_memory: Option<u64>,
+}
+
+/// The value of the key `profile`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Profile {
+    /// What the file was.
+    pub kind: ProfileKind,
+    /// The devices with events.
+    pub devices: Vec<ProfiledDevice>,
+}
+
+impl Profile {
+    /// The profile that a snapshot was made of; `None` for other snapshots.
+    #[must_use]
+    pub fn of(snapshot: &Snapshot) -> Option<Self> {
+        Self::in_extras(&snapshot.extras)
+    }
+
+    pub(crate) fn in_extras(extras: &Map<String, Value>) -> Option<Self> {
+        Self::deserialize(extras.get(PROFILE_KEY)?).ok()
+    }
+
+    /// What is known of a device.
+    #[must_use]
+    pub fn device(&self, device: DeviceIndex) -> Option<&ProfiledDevice> {
+        self.devices.iter().find(|known| known.device == device)
+    }
+
+    /// Puts it into a snapshot.
+    pub(crate) fn put(&self, extras: &mut Map<String, Value>) {
+        if let Ok(value) = serde_json::to_value(self) {
+            extras.insert(PROFILE_KEY.to_owned(), value);
+        }
+    }
+}
+
+impl Snapshot {
+    /// Whether a device is the host's own memory, which is no GPU among others.
+    #[must_use]
+    pub fn is_host(&self, device: DeviceIndex) -> bool {
+        let profile = Profile::of(self);
+        let known = profile.as_ref().and_then(|profile| profile.device(device));
+        known.is_some_and(|known| known.kind == DeviceKind::Cpu)
+    }
+
+    /// The name of a device, in the words of its kind: `GPU 0`, `NPU 0`, `CPU`.
+    #[must_use]
+    pub fn device_name(&self, device: DeviceIndex) -> String {
+        let profile = Profile::of(self);
+        if let Some(known) = profile.as_ref().and_then(|profile| profile.device(device)) {
+            return known.kind.name(known.number);
+        }
+        let kind = match self.producer.name.as_str() {
+            name if name.starts_with("torch_npu") => DeviceKind::Npu,
+            name if name.starts_with("torch.xpu") => DeviceKind::Xpu,
+            _ => DeviceKind::Cuda,
+        };
+        kind.name(device)
+    }
+}
