@@ -148,6 +148,10 @@ fn answer_of(question: &impl Question, subject: &Arc<Subject>) -> Result<Vec<Par
     let mut parts = question.parts(subject)?;
     for part in &mut parts {
         part.damage = subject.damage();
+        let title = part
+            .device
+            .map(|device| subject.snapshot.device_title(device));
+        part.device_title = title;
     }
     if let (true, Some(part)) = (subject.snapshot.dry_run().is_some(), parts.first_mut()) {
         part.notes.insert(0, DRY_RUN.to_owned());

@@ -124,6 +124,8 @@ pub(crate) struct Part {
     pub(crate) file: String,
     /// The device; `None` = the whole file, or several.
     pub(crate) device: Option<DeviceIndex>,
+    /// What the device is called in titles, if that is not its number alone.
+    pub(crate) device_title: Option<String>,
     pub(crate) facts: Vec<Fact>,
     /// The first one is the main table, which CSV prints.
     pub(crate) tables: Vec<Table>,

@@ -45,6 +45,8 @@ Examples:
 /// The answer of `info` about one file.
 struct Info {
     file: String,
+    /// Of the summary's devices, in their order.
+    device_titles: Vec<String>,
     summary: Summary,
     facts: Vec<Fact>,
     /// In the order of the summary's devices.
@@ -124,8 +126,11 @@ fn gather(subject: &Subject) -> Info {
     let peaks = peaks.collect();
     let mut facts = facts(subject);
     facts.retain(|fact| fact.device.is_none_or(is_wanted));
+    let titles = summary.devices.iter();
+    let titles = titles.map(|device| subject.snapshot.device_title(device.device));
     Info {
         file: subject.name.clone(),
+        device_titles: titles.collect(),
         facts,
         peaks,
         summary,

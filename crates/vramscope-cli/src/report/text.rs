@@ -54,9 +54,10 @@ pub(super) fn write(
 }
 
 fn title(part: &Part) -> String {
-    match part.device {
-        Some(device) => format!("{}, device {device}", part.file),
-        None => part.file.clone(),
+    match (&part.device_title, part.device) {
+        (Some(title), _) => format!("{}, {title}", part.file),
+        (None, Some(device)) => format!("{}, device {device}", part.file),
+        (None, None) => part.file.clone(),
     }
 }
 

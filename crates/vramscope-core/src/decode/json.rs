@@ -20,7 +20,7 @@ use super::key::Key;
 use super::kineto::EventsNode;
 use super::machine::Machine;
 use super::records::TWO_TO_64;
-use super::timeline::{Timeline, TimelineNode};
+use super::timeline::TimelineNode;
 use super::value::{Fault, ListCell, Value, malformed};
 use super::{End, Told};
 use crate::ErrorKind;
@@ -262,27 +262,6 @@ impl Driver<'_, '_, '_> {
             return Ok(());
         }
         machine.appends()
-    }
-
-    /// Ends an event of a trace.
-    pub(super) fn end_of_trace_event(&mut self) -> Result<(), Fault> {
-        let Some(mut trace) = self.machine.trace.take() else {
-            return Ok(());
-        };
-        let added = trace.add(self.machine);
-        self.machine.trace = Some(trace);
-        added
-    }
-
-    /// Does something with the timeline that is being read.
-    pub(super) fn with_timeline<T>(
-        &mut self,
-        act: impl FnOnce(&mut Timeline, &mut Machine) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let mut timeline = self.machine.timeline.take().unwrap_or_default();
-        let done = act(&mut timeline, self.machine);
-        self.machine.timeline = Some(timeline);
-        done
     }
 
     /// Pushes a key, unless the events of a trace are under it. Some keys tell at once that the file is of another kind.

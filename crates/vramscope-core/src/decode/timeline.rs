@@ -35,6 +35,9 @@ const CATEGORIES: [&str; 8] = [
     "unknown",
 ];
 
+/// More microseconds since 1970 would be in the year 5138.
+const MOST_MICROSECONDS: i64 = 100_000_000_000_000_000;
+
 /// torch's number for a tensor that changed.
 const CHANGED: i64 = 3;
 
@@ -185,7 +188,9 @@ impl Timeline {
             return Err(malformed("a memory timeline has more sums than times"));
         };
         self.rows += 1;
-        self.last_us = Some(time_us);
+        // torch 2.1 wrote nanoseconds.
+        let is_ns = time_us > MOST_MICROSECONDS;
+        self.last_us = Some(if is_ns { time_us / 1000 } else { time_us });
         if self.row.len() != CATEGORIES.len() + 1 {
             self.left_out += 1;
             return Ok(());
@@ -263,6 +268,19 @@ pub(super) fn snapshot(mut machine: Machine, mut timeline: Timeline) -> Result<S
     let devices = vec![device];
     let events = 0..machine.tables.events.len() as u32;
     Ok(frozen(machine, vec![events], &Profile { kind, devices }))
+}
+
+impl Driver<'_, '_, '_> {
+    /// Does something with the timeline that is being read.
+    fn with_timeline<T>(
+        &mut self,
+        act: impl FnOnce(&mut Timeline, &mut Machine) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let mut timeline = self.machine.timeline.take().unwrap_or_default();
+        let done = act(&mut timeline, self.machine);
+        self.machine.timeline = Some(timeline);
+        done
+    }
 }
 
 /// The outermost list.

@@ -134,6 +134,17 @@ impl Profile {
 }
 
 impl Snapshot {
+    /// A device in titles, with its number and what it is if that is no GPU: `device 0`, `device 1 (CPU)`.
+    #[must_use]
+    pub fn device_title(&self, device: DeviceIndex) -> String {
+        match self.device_name(device) {
+            name if name.starts_with("GPU") || name.starts_with("device") => {
+                format!("device {device}")
+            }
+            name => format!("device {device} ({name})"),
+        }
+    }
+
     /// Whether a device is the host's own memory, which is no GPU among others.
     #[must_use]
     pub fn is_host(&self, device: DeviceIndex) -> bool {

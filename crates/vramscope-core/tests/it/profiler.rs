@@ -93,9 +93,9 @@ fn without_address(name: &str) -> String {
 
 /// What runs on a thread at a time, the innermost first. What ends just then runs still, unless something begins.
 fn running(spans: &[Span], thread: (i64, i64), time: i64) -> Vec<String> {
-    let of_thread = || spans.iter().filter(|span| span.0 == thread);
-    let last_begun = of_thread().rposition(|span| span.1 == time);
-    let runs = of_thread().enumerate().filter(|(place, span)| {
+    let of_thread: Vec<_> = spans.iter().filter(|span| span.0 == thread).collect();
+    let last_begun = of_thread.iter().rposition(|span| span.1 == time);
+    let runs = of_thread.into_iter().enumerate().filter(|(place, span)| {
         let ends_later =
             span.2 > time || span.2 == time && last_begun.is_none_or(|last| last == *place);
         span.1 <= time && ends_later
@@ -276,7 +276,7 @@ fn operators_carry_their_inputs_and_steps_are_ranges() {
             .collect();
         for step in [
             "ProfilerStep#1",
-            "ProfilerStep#3",
+            "Optimizer.zero_grad#Adam.zero_grad",
             "forward",
             "Optimizer.step#Adam.step",
         ] {
@@ -332,7 +332,8 @@ fn timelines_are_the_sums_that_they_state() {
         .into_iter()
         .filter(|(name, _)| !name.contains(".raw."))
     {
-        let (times, sums): (Vec<i64>, Vec<Vec<u64>>) = serde_json::from_str(&text).unwrap();
+        // Until torch 2.1 sums are floats.
+        let (times, sums): (Vec<i64>, Vec<Vec<f64>>) = serde_json::from_str(&text).unwrap();
         let snapshot = decode(text.as_bytes()).unwrap();
         assert_eq!(
             Profile::of(&snapshot).unwrap().kind,
@@ -344,10 +345,11 @@ fn timelines_are_the_sums_that_they_state() {
         let recording = Recording::of(snapshot);
         let device = recording.devices().next().unwrap();
         for (time, sums) in times.iter().zip(&sums) {
+            let time = if *time > 100_000_000_000_000_000 { *time / 1000 } else { *time };
             // The last moment that begins at that time.
             let events = &recording.snapshot.events.time_us;
-            let moment = events.iter().filter(|event| event <= time).count() as u32;
-            let total = sums.iter().sum::<u64>();
+            let moment = events.iter().filter(|event| *event <= time).count() as u32;
+            let total = sums.iter().sum::<f64>() as u64;
             assert_eq!(
                 device.history.active_bytes_at(moment),
                 total,

@@ -45,8 +45,8 @@ fn file_text(info: &Info) -> String {
     if let Some(capture) = &info.summary.capture {
         capture_lines(&mut page, capture);
     }
-    for device in &info.summary.devices {
-        page.title(&format!("device {}", device.device));
+    for (device, title) in info.summary.devices.iter().zip(&info.device_titles) {
+        page.title(title);
         let peak = info.peaks.iter().find(|peak| peak.device == device.device);
         if let Some(peak) = peak {
             page.paragraph("  ", &peak.verdict);

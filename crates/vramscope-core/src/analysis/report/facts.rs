@@ -5,6 +5,7 @@
 //! Front ends only display it.
 
 mod captured;
+mod profiled;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -17,7 +18,7 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::history::{History, NEVER};
 use crate::analysis::time::replay::mismatched_segment_events;
 use crate::ids::{AllocationId, EventId};
-use crate::model::{Action, DeviceIndex, events_cut_off};
+use crate::model::{Action, DeviceIndex, Profile, ProfileKind, events_cut_off};
 
 pub use captured::{LOST, MORE_ROOM};
 pub use words::{DRY_RUN, warning_line, warning_text};
@@ -121,6 +122,11 @@ pub enum FactKind {
     },
     /// The program ran over a stand-in for CUDA.
     DryRun,
+    /// The file is a profiler's.
+    Profiled {
+        /// Which of its files.
+        form: ProfileKind,
+    },
     /// A captured program ended without notifying the recorder.
     EndedWithoutNotice,
     /// The recorder of a captured program stopped because of an error of its own.
@@ -192,6 +198,11 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
     if snapshot.dry_run().is_some() {
         add(FactKind::DryRun, None);
     }
+    let profile = Profile::of(snapshot);
+    if let Some(profile) = &profile {
+        let form = profile.kind;
+        add(FactKind::Profiled { form }, None);
+    }
     let devices = recording.histories.len() as u64;
     if devices > 1 {
         add(FactKind::SeveralDevices { devices }, None);
@@ -214,6 +225,11 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
             }
             add(kind, Some(device.index()));
         }
+    }
+    if let Some(profile) = &profile {
+        facts
+            .iter_mut()
+            .for_each(|fact| profiled::reword(fact, profile));
     }
     facts
 }

@@ -27,7 +27,7 @@ use super::phase::PhaseRange;
 use super::selection::Moments;
 use crate::Snapshot;
 use crate::ids::{EventId, StringId};
-use crate::model::{Action, Annotation, Context, NO_TIME};
+use crate::model::{Action, Annotation, Context, NO_TIME, Profile};
 use crate::sorting::SortFew;
 
 /// The source of a lane.
@@ -170,7 +170,9 @@ impl Lanes {
         let (own, internal) = lanes.placed_annotations(snapshot, history);
         let own = threads::apart(snapshot, &own);
         let internal = threads::apart(snapshot, &internal);
-        let metadata = |context: &Context| context.user_metadata;
+        // In a profile it tells the inputs of one operator each.
+        let is_profile = Profile::of(snapshot).is_some();
+        let metadata = |context: &Context| context.user_metadata.filter(|_| !is_profile);
         let region = |context: &Context| context.compile_context;
         for kind in LaneKind::ALL {
             let of_threads = |threads: &[(String, Vec<LaneRange>)]| {

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::super::json::Driver;
+use super::super::value::Fault;
 
 /// Longest text of an operator's inputs, in bytes. Models have a few dozen; lists of tensors may be thousands.
 const INPUTS_BYTES: usize = 240;
@@ -264,6 +265,18 @@ impl<'de> Visitor<'de> for EventsNode<'_, '_, '_, '_> {
     }
 }
 
+impl Driver<'_, '_, '_> {
+    /// Ends an event.
+    fn end_event(&mut self) -> Result<(), Fault> {
+        let Some(mut trace) = self.machine.trace.take() else {
+            return Ok(());
+        };
+        let added = trace.add(self.machine);
+        self.machine.trace = Some(trace);
+        added
+    }
+}
+
 /// A key about to be read.
 struct KeyNode<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
@@ -413,7 +426,7 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_, '_> {
             })?;
         }
         if is_event {
-            let added = driver.end_of_trace_event();
+            let added = driver.end_event();
             driver.keep(added)?;
         }
         Ok(())

@@ -112,7 +112,7 @@ impl Trace {
     }
 
     /// Keeps what is needed of the event that was read.
-    pub(super) fn add(&mut self, machine: &mut Machine) -> Result<(), Fault> {
+    fn add(&mut self, machine: &mut Machine) -> Result<(), Fault> {
         self.events += 1;
         let fields = std::mem::take(&mut self.fields);
         let added = match (fields.phase.as_str(), fields.category.as_str()) {

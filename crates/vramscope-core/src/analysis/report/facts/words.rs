@@ -1,6 +1,6 @@
 //! The text of facts and warnings.
 
-use super::{Fact, FactKind, FactLevel, captured, saturating_sum};
+use super::{Fact, FactKind, FactLevel, captured, profiled, saturating_sum};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::report::findings::{counted, free_on_device};
 use crate::analysis::report::names::quoted;
@@ -24,6 +24,7 @@ pub(super) fn fact(kind: FactKind, device: Option<DeviceIndex>, allocator: Alloc
         | FactKind::BeforeRecording { .. }
         | FactKind::PendingFree { .. }
         | FactKind::DryRun
+        | FactKind::Profiled { .. }
         | FactKind::EndedWithoutNotice
         | FactKind::CaptureNote
         | FactKind::TorchCaptured
@@ -82,6 +83,7 @@ fn words(kind: FactKind) -> Words {
              cuDNN and other libraries ask for, may differ on a card.",
             "",
         ),
+        FactKind::Profiled { form } => profiled::words(form),
         FactKind::NoStacks { .. }
         | FactKind::BeforeRecording { .. }
         | FactKind::RingFull { .. }

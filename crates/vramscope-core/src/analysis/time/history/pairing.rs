@@ -28,6 +28,9 @@ const BEFORE: u32 = 1 << 31;
 /// Marks a row of the allocations that occur only in the final state.
 const GHOST: u32 = 1 << 30;
 
+/// The address of what is only known as a sum. No device has it.
+const NOWHERE: u64 = 1 << 62;
+
 /// The state of an address.
 #[derive(Clone, Copy)]
 struct AddressState {
@@ -215,7 +218,7 @@ impl Pairing {
             .and_then(|profile| Some(profile.device(device)?.before_bytes))
             .unwrap_or(0);
         if before_bytes > 0 {
-            ghosts.push(0, before_bytes, 0, 0);
+            ghosts.push(NOWHERE, before_bytes, 0, 0);
         }
         self.count_unmatched(snapshot, &final_blocks);
         self.assemble(device, rows, &ghosts, &final_blocks)

@@ -1,0 +1,61 @@
+//! Facts about snapshots that were made of a profiler's files, and the wording of other facts for them.
+
+use super::words::Words;
+use super::{Fact, FactKind};
+use crate::model::{Profile, ProfileKind};
+use crate::units::Bytes;
+
+/// The words of what a profile is.
+pub(super) fn words(form: ProfileKind) -> Words {
+    match form {
+        ProfileKind::Trace => Words::of(
+            "This is a trace of torch.profiler.",
+            "Sizes on a GPU are those of blocks, not of requests. Stacks have operators and Python functions, these at the line where \
+             they begin.",
+            "",
+        ),
+        ProfileKind::RawTimeline => Words::of(
+            "This is a memory timeline of torch.profiler: sizes and categories, without addresses.",
+            "Of tensors of one size and category, the latest is taken for the one that was dropped. A tensor whose category changes \
+             appears as another.",
+            "",
+        ),
+        ProfileKind::Timeline => Words::of(
+            "This is a memory timeline of torch.profiler: the sum of each category over time.",
+            "What a category gains is shown as an allocation: sums are exact, but no band is a tensor.",
+            "export_memory_timeline writes tensors to a file whose name ends in .raw.json.gz.",
+        ),
+    }
+}
+
+/// Words a fact for a profile.
+pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
+    let is_trace = profile.kind == ProfileKind::Trace;
+    match fact.kind {
+        FactKind::NoSegments => {
+            "torch.profiler records no segments.".clone_into(&mut fact.text);
+            "A snapshot of torch.cuda.memory._record_memory_history() has them."
+                .clone_into(&mut fact.advice);
+            let device = fact.device.and_then(|device| profile.device(device));
+            if let Some(bytes) = device.and_then(|device| device.peak_reserved_bytes) {
+                fact.text = format!(
+                    "torch.profiler records no segments: of reserved memory only the highest total is known, {}.",
+                    Bytes(bytes)
+                );
+            }
+        }
+        FactKind::NoStacks { .. } if !fact.advice.is_empty() => {
+            fact.advice = match is_trace {
+                true => "Record with with_stack=True.".to_owned(),
+                false => {
+                    "export_chrome_trace of a profile with with_stack=True has them.".to_owned()
+                }
+            };
+        }
+        FactKind::BeforeRecording { .. } if is_trace => {
+            "Of what is not freed either, only the sum is known: it is one of them."
+                .clone_into(&mut fact.meaning);
+        }
+        _ => {}
+    }
+}
