@@ -7,6 +7,7 @@ use clap::Args;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
+use vramscope_core::analysis::report::device_words::is_cuda;
 use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin};
 use vramscope_core::analysis::report::first_pass::FirstPass;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
@@ -377,7 +378,10 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     part.fact("place", "from", Cell::Text(place));
     part.fact(
         "segment_bytes",
-        "asked of CUDA",
+        match is_cuda(&device.subject.snapshot, device.index()) {
+            true => "asked of CUDA",
+            false => "asked of the device",
+        },
         Cell::Bytes(failure.segment_bytes),
     );
     let device_free = Cell::or_none(failure.device_free_bytes, Cell::Bytes);

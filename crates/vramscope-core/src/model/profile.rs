@@ -148,23 +148,29 @@ impl Snapshot {
     /// Whether a device is the host's own memory, which is no GPU among others.
     #[must_use]
     pub fn is_host(&self, device: DeviceIndex) -> bool {
-        let profile = Profile::of(self);
-        let known = profile.as_ref().and_then(|profile| profile.device(device));
-        known.is_some_and(|known| known.kind == DeviceKind::Cpu)
+        self.device_kind(device) == DeviceKind::Cpu
     }
 
     /// The name of a device, in the words of its kind: `GPU 0`, `NPU 0`, `CPU`.
     #[must_use]
     pub fn device_name(&self, device: DeviceIndex) -> String {
         let profile = Profile::of(self);
+        let known = profile.as_ref().and_then(|profile| profile.device(device));
+        let number = known.map_or(device, |known| known.number);
+        self.device_kind(device).name(number)
+    }
+
+    /// The kind of a device. Snapshots of torch's allocators are of CUDA, if nothing says otherwise.
+    #[must_use]
+    pub fn device_kind(&self, device: DeviceIndex) -> DeviceKind {
+        let profile = Profile::of(self);
         if let Some(known) = profile.as_ref().and_then(|profile| profile.device(device)) {
-            return known.kind.name(known.number);
+            return known.kind;
         }
-        let kind = match self.producer.name.as_str() {
+        match self.producer.name.as_str() {
             name if name.starts_with("torch_npu") => DeviceKind::Npu,
             name if name.starts_with("torch.xpu") => DeviceKind::Xpu,
             _ => DeviceKind::Cuda,
-        };
-        kind.name(device)
+        }
     }
 }

@@ -345,7 +345,11 @@ fn timelines_are_the_sums_that_they_state() {
         let recording = Recording::of(snapshot);
         let device = recording.devices().next().unwrap();
         for (time, sums) in times.iter().zip(&sums) {
-            let time = if *time > 100_000_000_000_000_000 { *time / 1000 } else { *time };
+            let time = if *time > 100_000_000_000_000_000 {
+                *time / 1000
+            } else {
+                *time
+            };
             // The last moment that begins at that time.
             let events = &recording.snapshot.events.time_us;
             let moment = events.iter().filter(|event| *event <= time).count() as u32;

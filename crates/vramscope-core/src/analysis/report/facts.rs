@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::summary::saturating_sum;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::recording::{Device, Recording};
+use crate::analysis::report::device_words;
 use crate::analysis::time::history::{History, NEVER};
 use crate::analysis::time::replay::mismatched_segment_events;
 use crate::ids::{AllocationId, EventId};
@@ -231,6 +232,7 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
             .iter_mut()
             .for_each(|fact| profiled::reword(fact, profile));
     }
+    device_words::of_facts(snapshot, &mut facts);
     facts
 }
 

@@ -36,6 +36,7 @@ use crate::analysis::memory::gap::Gap;
 use crate::analysis::memory::releases::Releases;
 use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::Device;
+use crate::analysis::report::device_words;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
 use crate::sorting::SortFew;
@@ -446,6 +447,8 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
             finding.kind,
         )
     });
+    let device = material.device;
+    device_words::of_findings(device.snapshot(), device.index(), &mut found);
     found
 }
 

@@ -8,6 +8,7 @@ pub mod block_stacks;
 pub mod brief;
 pub mod causes;
 pub mod details;
+pub mod device_words;
 pub mod dry_run;
 mod earlier_passes;
 pub mod event_details;

@@ -2,7 +2,7 @@
 
 use super::words::Words;
 use super::{Fact, FactKind};
-use crate::model::{Profile, ProfileKind};
+use crate::model::{DeviceKind, Profile, ProfileKind};
 use crate::units::Bytes;
 
 /// The words of what a profile is.
@@ -26,6 +26,11 @@ pub(super) fn words(form: ProfileKind) -> Words {
             "export_memory_timeline writes tensors to a file whose name ends in .raw.json.gz.",
         ),
     }
+}
+
+fn is_host(fact: &Fact, profile: &Profile) -> bool {
+    let device = fact.device.and_then(|device| profile.device(device));
+    device.is_some_and(|device| device.kind == DeviceKind::Cpu)
 }
 
 /// Words a fact for a profile.
@@ -52,6 +57,8 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
                 }
             };
         }
+        // Its allocator keeps no segments.
+        FactKind::OutOfMemory { .. } if is_host(fact, profile) => fact.meaning.clear(),
         FactKind::BeforeRecording { .. } if is_trace => {
             "Of what is not freed either, only the sum is known: it is one of them."
                 .clone_into(&mut fact.meaning);

@@ -1,0 +1,102 @@
+//! Words for devices that are not CUDA's. The texts of this room are written for CUDA, which nearly all files are of; here
+//! they are turned into those of another device, in the few phrases that name it.
+
+use std::borrow::Cow;
+
+use crate::analysis::report::facts::Fact;
+use crate::analysis::report::findings::Finding;
+use crate::model::{DeviceIndex, DeviceKind, Snapshot};
+
+/// Phrases about CUDA, and the same about any device.
+const PHRASES: [(&str, &str); 8] = [
+    ("from CUDA", "from the device"),
+    ("to CUDA", "to the device"),
+    ("of CUDA", "of the device"),
+    ("asks CUDA", "asks the device"),
+    ("asking CUDA", "asking the device"),
+    ("CUDA was", "The device was"),
+    ("the CUDA context", "the driver"),
+    ("CUDA contexts", "contexts of the driver"),
+];
+
+/// Whether a device is known to be CUDA's, so that texts may say so.
+#[must_use]
+pub fn is_cuda(snapshot: &Snapshot, device: DeviceIndex) -> bool {
+    snapshot.device_kind(device) == DeviceKind::Cuda
+}
+
+/// A text about a device in the words of its kind.
+fn reworded(text: &str, kind: DeviceKind) -> Cow<'_, str> {
+    let module = match kind {
+        DeviceKind::Npu => Some("torch.npu."),
+        DeviceKind::Xpu => Some("torch.xpu."),
+        _ => None,
+    };
+    let phrases = PHRASES.into_iter();
+    let module = module.map(|module| ("torch.cuda.", module));
+    phrases
+        .chain(module)
+        .fold(Cow::Borrowed(text), |text, (cuda, other)| {
+            match text.contains(cuda) {
+                true => Cow::Owned(text.replace(cuda, other)),
+                false => text,
+            }
+        })
+}
+
+fn reword(texts: &mut [&mut String], kind: DeviceKind) {
+    for text in texts {
+        if let Cow::Owned(new) = reworded(text, kind) {
+            **text = new;
+        }
+    }
+}
+
+/// Puts facts into the words of their device; those of the file, into those of the first.
+pub(super) fn of_facts(snapshot: &Snapshot, facts: &mut [Fact]) {
+    let first = snapshot.devices().first().copied().unwrap_or(0);
+    for fact in facts {
+        let kind = snapshot.device_kind(fact.device.unwrap_or(first));
+        if kind != DeviceKind::Cuda {
+            reword(
+                &mut [&mut fact.text, &mut fact.meaning, &mut fact.advice],
+                kind,
+            );
+        }
+    }
+}
+
+/// Puts the findings about a device into its words.
+pub(super) fn of_findings(snapshot: &Snapshot, device: DeviceIndex, findings: &mut [Finding]) {
+    let kind = snapshot.device_kind(device);
+    if kind == DeviceKind::Cuda {
+        return;
+    }
+    for finding in findings {
+        reword(
+            &mut [&mut finding.title, &mut finding.seen, &mut finding.may_mean],
+            kind,
+        );
+        if let Some(setting) = &mut finding.setting {
+            reword(&mut [&mut setting.advice], kind);
+        }
+        finding
+            .to_try
+            .iter_mut()
+            .for_each(|text| reword(&mut [text], kind));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_are_those_of_the_device() {
+        let text = "PyTorch gives segments back to CUDA: call torch.cuda.empty_cache().";
+        let npu = "PyTorch gives segments back to the device: call torch.npu.empty_cache().";
+        assert_eq!(reworded(text, DeviceKind::Npu), npu);
+        let unknown = "PyTorch gives segments back to the device: call torch.cuda.empty_cache().";
+        assert_eq!(reworded(text, DeviceKind::Unknown), unknown);
+    }
+}
