@@ -44,6 +44,7 @@ mod pack;
 mod peak;
 mod plan;
 mod plot;
+mod profiler;
 mod program;
 mod range;
 mod ranks;

@@ -60,6 +60,8 @@ pub(super) struct Timeline {
     changing: Option<(i64, usize)>,
     /// By category: address and bytes of what its sum is made of.
     pieces: [Vec<(u64, u64)>; CATEGORIES.len()],
+    /// By category: the sum of those.
+    held: [u64; CATEGORIES.len()],
     /// Rows that are no events.
     left_out: u64,
 }
@@ -197,8 +199,7 @@ impl Timeline {
         }
         for category in 0..CATEGORIES.len() {
             let wanted = u64::try_from(self.row[category + 1]).unwrap_or(0);
-            let held = self.pieces[category].iter().map(|(_, bytes)| *bytes);
-            let held = held.fold(0, u64::saturating_add);
+            let held = self.held[category];
             if wanted > held {
                 self.grow(machine, category, wanted - held)?;
             } else {
@@ -213,6 +214,7 @@ impl Timeline {
         let address = self.event(machine, signed, category)?;
         machine.budget.room(&mut self.pieces[category], 1)?;
         self.pieces[category].push((address, signed.unsigned_abs()));
+        self.held[category] = self.held[category].saturating_add(signed.unsigned_abs());
         Ok(())
     }
 
@@ -223,6 +225,7 @@ impl Timeline {
             && let Some((address, piece)) = self.pieces[category].pop()
         {
             self.place(machine, address, -(piece as i64), category)?;
+            self.held[category] = self.held[category].saturating_sub(piece);
             if piece > rest {
                 self.grow(machine, category, piece - rest)?;
                 return Ok(());

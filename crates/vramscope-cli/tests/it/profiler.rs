@@ -1,0 +1,125 @@
+//! Files of torch.profiler, asked like snapshots.
+
+use serde_json::Value;
+
+use crate::program::{fixtures, vramscope};
+
+const TRAINING: &str = "profiler/training-2.15.0-cuda.json.gz";
+
+/// What a command prints about files; it must succeed.
+fn said(arguments: &[&str]) -> String {
+    let output = vramscope(arguments);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {text}");
+    text
+}
+
+#[track_caller]
+fn says(arguments: &[&str], parts: &[&str]) {
+    let text = said(arguments);
+    // Lines are wrapped.
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in parts {
+        assert!(
+            words.contains(part),
+            "{arguments:?} lacks {part:?}:\n{text}"
+        );
+    }
+}
+
+#[test]
+fn a_trace_answers_like_a_snapshot() {
+    says(
+        &["info", TRAINING],
+        &[
+            "written by torch.profiler (by `traceEvents`)",
+            "device 1 (CPU)",
+            "alloc 158, free_requested 156, free_completed 156",
+            "159, 1 from before recording (822 KiB), 3 still live",
+            "of reserved memory only the highest total is known, 36.0 MiB",
+        ],
+    );
+    says(
+        &["explain", TRAINING],
+        &[
+            "device 0 At the peak, 33.6 MiB: 32.2 MiB temporaries",
+            "backward",
+        ],
+    );
+    says(
+        &["top", TRAINING],
+        &[
+            "addmm in linear, gelu and 1 other kineto.py:36 forward",
+            "mm in AddmmBackward0",
+        ],
+    );
+    says(
+        &["peak", TRAINING, "--device", "0"],
+        &["33.6 MiB (35,247,616 bytes)", "kineto.py:46 step"],
+    );
+    says(
+        &["annotations", TRAINING],
+        &[
+            "ProfilerStep#: the profiler's steps",
+            "Optimizer.step#Adam.step",
+        ],
+    );
+    says(
+        &["find", "operator:addmm", TRAINING],
+        &["aten::addmm(float[256], float[128, 64], float[64, 256], Scalar, Scalar)"],
+    );
+}
+
+#[test]
+fn a_failed_request_of_the_host_is_not_cudas() {
+    let file = "profiler/plain-2.15.0-cpu.json.gz";
+    says(
+        &["oom", file],
+        &["device 0 (CPU)", "1.00 PiB", "asked of the device"],
+    );
+    for command in ["oom", "explain", "info"] {
+        assert!(!said(&[command, file]).contains("CUDA"), "{command}");
+    }
+}
+
+#[test]
+fn timelines_have_roles() {
+    for (file, what) in [
+        (
+            "profiler/timeline-2.15.0-cuda.raw.json.gz",
+            "sizes and categories, without addresses",
+        ),
+        (
+            "profiler/timeline-2.15.0-cuda.json.gz",
+            "no band is a tensor",
+        ),
+    ] {
+        says(&["info", file], &[what]);
+        says(
+            &["peak", file, "--group-by", "role"],
+            &["optimizer state", "540 KiB 1.6 %", "269 KiB 0.8 %"],
+        );
+    }
+}
+
+#[test]
+fn what_is_written_of_a_trace_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.pickle", "a.vram", "a.json"] {
+        let path = folder.path().join(name);
+        let path = path.to_str().unwrap();
+        said(&["convert", TRAINING, "-o", path]);
+        let original = fixtures().join(TRAINING);
+        for command in ["peak", "top", "annotations"] {
+            let [first, second] = [original.to_str().unwrap(), path].map(|file| {
+                let mut answer: Value =
+                    serde_json::from_str(&said(&[command, file, "--json"])).unwrap();
+                for part in answer["parts"].as_array_mut().unwrap() {
+                    part["file"] = "".into();
+                }
+                answer
+            });
+            assert_eq!(first, second, "{command} {name}");
+        }
+    }
+}
