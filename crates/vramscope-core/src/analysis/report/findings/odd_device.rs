@@ -15,12 +15,15 @@ use crate::units::Bytes;
 /// Most devices that a sentence lists.
 const LISTED: usize = 8;
 
+fn is_host(device: Device<'_>) -> bool {
+    device.snapshot().is_host(device.index())
+}
+
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let device = material.device;
     let own = device.peak_bytes();
     let is_used = |bytes: &(u64, u32)| bytes.0 > 0;
     let others = device.recording.devices();
-    let is_host = |device: Device<'_>| device.snapshot().is_host(device.index());
     let others = others.filter(|other| other.index() != device.index() && !is_host(*other));
     let peaks = others.map(|other| (other.peak_bytes(), other.index()));
     let mut others: Vec<(u64, u32)> = peaks.filter(is_used).collect();
