@@ -65,7 +65,7 @@ fn a_trace_answers_like_a_snapshot() {
         ],
     );
     says(
-        &["find", "operator:addmm", TRAINING],
+        &["find", "metadata:addmm", TRAINING],
         &["aten::addmm(float[256], float[128, 64], float[64, 256], Scalar, Scalar)"],
     );
 }

@@ -62,10 +62,10 @@ impl DeviceKind {
         }
     }
 
-    /// The name of a device of this kind.
-    fn name(self, index: u32) -> String {
-        let word = match self {
-            Self::Cpu => return "CPU".to_owned(),
+    /// What devices of this kind are called.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU",
             Self::Cuda => "GPU",
             Self::Xpu => "XPU",
             Self::Npu => "NPU",
@@ -74,8 +74,7 @@ impl DeviceKind {
             Self::Mtia => "MTIA",
             Self::Xla => "XLA",
             Self::Unknown => "device",
-        };
-        format!("{word} {index}")
+        }
     }
 }
 
@@ -137,11 +136,9 @@ impl Snapshot {
     /// A device in titles, with its number and what it is if that is no GPU: `device 0`, `device 1 (CPU)`.
     #[must_use]
     pub fn device_title(&self, device: DeviceIndex) -> String {
-        match self.device_name(device) {
-            name if name.starts_with("GPU") || name.starts_with("device") => {
-                format!("device {device}")
-            }
-            name => format!("device {device} ({name})"),
+        match self.device_kind(device) {
+            DeviceKind::Cuda | DeviceKind::Unknown => format!("device {device}"),
+            kind => format!("device {device} ({})", kind.word()),
         }
     }
 
@@ -157,7 +154,10 @@ impl Snapshot {
         let profile = Profile::of(self);
         let known = profile.as_ref().and_then(|profile| profile.device(device));
         let number = known.map_or(device, |known| known.number);
-        self.device_kind(device).name(number)
+        match self.device_kind(device) {
+            DeviceKind::Cpu => "CPU".to_owned(),
+            kind => format!("{} {number}", kind.word()),
+        }
     }
 
     /// The kind of a device. Snapshots of torch's allocators are of CUDA, if nothing says otherwise.
