@@ -1,6 +1,7 @@
 //! The committed files: every container holds the same snapshot, every producer's own features are
 //! read, and what is no snapshot is refused with its own message.
 
+use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::encode::difference;
 use vramscope_core::ids::{EventId, StringId};
@@ -113,6 +114,32 @@ fn what_is_no_snapshot_is_refused() {
         assert!(is_expected, "{name}: {:?}: {error}", error.kind);
     }
     print!("{report}");
+}
+
+#[test]
+fn ascend_is_told_from_the_frames() {
+    let of_file = |file: &str| {
+        let text = format!(
+            r#"{{"segments": [], "device_traces": [[{{"action": "alloc", "addr": 4096, "size": 512, "stream": 0,
+            "frames": [{{"name": "f", "filename": "{file}", "line": 3}}]}}]]}}"#
+        );
+        vramscope_core::decode(text.as_bytes()).unwrap()
+    };
+    let ascend = of_file("/opt/venv/lib/python3/site-packages/torch_npu/npu/utils.py");
+    assert_eq!(ascend.producer.name, "torch_npu (Ascend)");
+    assert_eq!(ascend.device_title(0), "device 0 (NPU)");
+    let facts = vramscope_core::analysis::report::facts::facts(&Recording::of(ascend));
+    let advice = facts.iter().map(|fact| fact.advice.as_str());
+    assert!(
+        advice
+            .clone()
+            .any(|advice| advice.contains("torch.npu.memory"))
+    );
+    assert!(!advice.clone().any(|advice| advice.contains("torch.cuda")));
+    assert_eq!(
+        of_file("/home/user/my_torch_npu.py").device_title(0),
+        "device 0"
+    );
 }
 
 #[test]
