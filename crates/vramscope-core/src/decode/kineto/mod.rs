@@ -231,9 +231,11 @@ impl Trace {
         let budget = &mut machine.budget;
         machine.tables.frames.make_room(budget)?;
         let frame = machine.tables.frames.intern(frame);
-        let more = id.index() + 1 - self.frames.len();
+        // The empty name has a row from the beginning.
+        let rows = self.frames.len().max(id.index() + 1);
+        let more = rows - self.frames.len();
         budget.room(&mut self.frames, more)?;
-        self.frames.resize(id.index() + 1, NO_FRAME);
+        self.frames.resize(rows, NO_FRAME);
         self.frames[id.index()] = frame;
         Ok(frame)
     }
