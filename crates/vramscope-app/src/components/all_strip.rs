@@ -13,7 +13,7 @@ use crate::protocol::ThemeName;
 use crate::protocol::views::compare::{Answer, CurveAxis, Curves, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, Which};
 use crate::state::sides::{DeviceCard, cards, choice_of, compared, is_side, odd_one};
-use crate::state::{Action, Chosen, State, ViewKind, sentences};
+use crate::state::{Action, Chosen, State, ViewKind};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::chart::draw_curves_with_peak;
 use vramscope_view::display;

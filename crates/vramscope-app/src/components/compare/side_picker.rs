@@ -11,7 +11,7 @@ use crate::engine::{Session, SessionId};
 use crate::protocol::views::compare::{Answer, NamedMoments, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, SideChoice, SideWhat, Which};
 use crate::state::sides::{Side, choice_of, short_name, word};
-use crate::state::{Shared, Tab, sentences};
+use crate::state::{Shared, Tab};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
