@@ -118,7 +118,7 @@ impl Trace {
         let added = match (fields.phase.as_str(), fields.category.as_str()) {
             ("i" | "I", _) => self.add_move(&fields, machine),
             ("X", "user_annotation") => self.add_range(&fields, machine),
-            // Until torch 1.11 operators were of the category Operator.
+            // In old traces operators are of the category Operator.
             ("X", "cpu_op" | "Operator" | "python_function") => self.add_span(&fields, machine),
             _ => Ok(()),
         };
