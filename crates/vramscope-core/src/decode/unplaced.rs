@@ -10,8 +10,11 @@ use foldhash::fast::RandomState;
 
 use crate::budget::{Budget, NoRoom};
 
-/// The first address; none of a real device is so low.
-const FIRST: u64 = 1 << 12;
+/// The first address, and what all are multiples of.
+const UNIT: u64 = 1 << 12;
+
+/// The end of the addresses that are handed out.
+const END: u64 = 1 << 61;
 
 /// What a size costs, about: its entry, and room for others.
 const KEY_BYTES: usize = 96;
@@ -20,8 +23,8 @@ const KEY_BYTES: usize = 96;
 #[derive(Default)]
 pub(super) struct Unplaced {
     live: HashMap<(u64, u64), Vec<u64>, RandomState>,
-    /// How many addresses were handed out.
-    count: u64,
+    /// How many units of addresses were handed out: none twice, so that no two allocations overlap.
+    units: u64,
 }
 
 impl Unplaced {
@@ -38,8 +41,9 @@ impl Unplaced {
         {
             return Ok(address);
         }
-        self.count += 1;
-        let address = FIRST.wrapping_mul(self.count);
+        let address = (self.units + 1) * UNIT;
+        // Who allocates more in all than there are addresses begins again.
+        self.units = (self.units + bytes.unsigned_abs().div_ceil(UNIT)) % (END / UNIT);
         if bytes > 0 {
             self.keep(address, bytes, category, budget)?;
         }
