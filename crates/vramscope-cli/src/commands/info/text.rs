@@ -219,14 +219,20 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
         ),
     };
     let remark = format!("{moment}, {}", counted(peak.allocations, "allocation"));
+    // What is live lies in segments. Of a file without any nobody knows how much is reserved.
+    let has_segments = device.reserved_max_bytes > 0 || peak.active_bytes == 0;
+    let reserved = |page: &mut Page, label: &str, bytes| match has_segments {
+        true => page.bytes(label, bytes, ""),
+        false => page.line(label, "unknown: no segment is recorded"),
+    };
     if has_trace {
         page.bytes("peak live", peak.active_bytes, &remark);
         page.bytes("live at end", device.active_at_end_bytes, "");
-        page.bytes("reserved max", device.reserved_max_bytes, "");
-        page.bytes("reserved at end", device.reserved_at_end_bytes, "");
+        reserved(page, "reserved max", device.reserved_max_bytes);
+        reserved(page, "reserved at end", device.reserved_at_end_bytes);
     } else {
         page.bytes("live", peak.active_bytes, &remark);
-        page.bytes("reserved", device.reserved_max_bytes, "");
+        reserved(page, "reserved", device.reserved_max_bytes);
     }
     state_lines(page, &device.state);
     pool_lines(page, &device.pools);
