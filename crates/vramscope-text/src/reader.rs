@@ -9,6 +9,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::compact::{Compact, prefix};
 use crate::context::{command, teller, traceback};
+use crate::figure::Figure;
 use crate::forms::{Found, driver, host, logs, tables, torch, vllm, xla};
 use crate::needles::{self, Kind, LONGEST};
 use crate::record::{Failure, Form, HostKind, Reading, Record, Report, Usage};
@@ -51,8 +52,8 @@ pub struct Reader {
     barren: [usize; 2],
     found: Reading,
     has_failure: bool,
-    /// Where the last failure of llama.cpp began, as an offset.
-    last_ggml: Option<u64>,
+    /// Where the last failure of llama.cpp began, as an offset, and what was requested.
+    last_ggml: Option<(u64, Option<Figure>)>,
 }
 
 /// Reads a text that is at hand as a whole.
@@ -258,8 +259,15 @@ impl Reader {
             return false;
         }
         // Where the same was told before, no record was added.
-        let last = self.last_ggml;
-        last.is_some_and(|last| self.base + start as u64 <= last + SHORT as u64)
+        let Some((last, requested)) = &self.last_ggml else {
+            return false;
+        };
+        // Another size is another failure.
+        let both = requested.as_ref().zip(found.requested.as_ref());
+        let is_same = both.is_none_or(|(one, other)| {
+            one.bytes.abs_diff(other.bytes) <= one.off_bytes + other.off_bytes
+        });
+        is_same && self.base + start as u64 <= last + SHORT as u64
     }
 
     fn keep_failure(
@@ -276,7 +284,8 @@ impl Reader {
         }
         self.has_failure = true;
         if found.failure.form == Form::Ggml {
-            self.last_ggml = Some(self.base + start as u64);
+            let requested = found.failure.requested.clone();
+            self.last_ggml = Some((self.base + start as u64, requested));
         }
         found.failure.forget_unknown();
         self.keep(window, start, end, Report::Failure(Box::new(found.failure)));
