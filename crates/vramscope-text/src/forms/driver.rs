@@ -325,18 +325,15 @@ pub(crate) fn find_ggml(line: &[u8]) -> Option<Found> {
     })
 }
 
-/// What llama.cpp says of a device before it loads: `using device CUDA0 (…) - 23871 MiB free`.
+/// What llama.cpp says of a device before it loads: `using device CUDA0 (…) - 23871 MiB free`. AMD's are called ROCm. Names have
+/// parentheses of their own, and newer versions name the bus behind them: `(0000:01:00.0)`.
 pub(crate) fn ggml_free(before: &[u8], device: u64) -> Option<Figure> {
-    let head = format!("usingdeviceCUDA{device}(");
-    let at = memmem::rfind(before, head.as_bytes())?;
+    let heads = ["CUDA", "ROCm"].map(|kind| format!("usingdevice{kind}{device}("));
     let mut cursor = Cursor::new(before);
-    cursor.at = at;
-    cursor.seek(")", 200)?;
-    // Newer versions name the bus as well: `(0000:01:00.0)`.
-    if cursor.eat("(").is_some() {
-        cursor.seek(")", 32)?;
-    }
-    cursor.eat("-")?;
+    cursor.at = (heads.iter())
+        .filter_map(|head| memmem::rfind(before, head.as_bytes()))
+        .max()?;
+    cursor.seek(")-", 240)?;
     let free = cursor.figure()?;
     cursor.eat("free")?;
     Some(free)

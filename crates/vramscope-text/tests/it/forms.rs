@@ -421,6 +421,28 @@ fn figures_are_called_what_they_are() {
     assert_eq!(reading.records[0].request().1, None);
 }
 
+/// Names of cards have parentheses of their own, AMD's devices are called ROCm, and the bus may follow.
+#[test]
+fn what_was_free_is_found_whatever_the_card_is_called() {
+    for device in [
+        "CUDA0 (NVIDIA RTX)",
+        "CUDA0 (NVIDIA GeForce RTX 3090 (24 GB))",
+        "CUDA0 (NVIDIA GeForce RTX 3090) (0000:01:00.0)",
+        "ROCm0 (AMD Radeon RX 7900 XTX (RADV NAVI31))",
+    ] {
+        let text = format!(
+            "using device {device} - 9000 MiB free\n\
+             allocating 9866.00 MiB on device 0: cudaMalloc failed: out of memory\n"
+        );
+        let reading = read(text.as_bytes());
+        let Report::Failure(failure) = &reading.records[0].report else {
+            panic!("{device}");
+        };
+        let free = failure.free.as_ref().map(|free| free.text.as_str());
+        assert_eq!(free, Some("9000 MiB"), "{device}");
+    }
+}
+
 /// Ranks of several computers have devices of the same numbers, so that another process must be seen as well.
 #[test]
 fn ranks_on_one_device_are_odd() {

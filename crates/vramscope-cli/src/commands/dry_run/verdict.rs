@@ -228,9 +228,10 @@ impl Judged {
             let free = device.free_bytes();
             let is_ended = failed > 0 || run.ended.is_some();
             let answer = match () {
-                () if free < active => "no",
+                () if free + device.context().spread_bytes < active => "no",
                 () if failed > 0 && free <= ran_on.free_bytes() => "no",
                 () if is_ended => "unknown: it ended before it was done",
+                () if free < active => "perhaps: only if CUDA takes less than assumed",
                 () if free < reserved => "perhaps: what is live has room, what is reserved has not",
                 () if free - reserved < self.spread_bytes(&device) => "perhaps: it is close",
                 () if device.capability != ran_on.capability => "likely: with other kernels",
