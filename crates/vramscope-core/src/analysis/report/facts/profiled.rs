@@ -39,8 +39,12 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
     match fact.kind {
         FactKind::NoSegments => {
             "torch.profiler records no segments.".clone_into(&mut fact.text);
-            "A snapshot of torch.cuda.memory._record_memory_history() has them."
-                .clone_into(&mut fact.advice);
+            // Snapshots are of GPUs.
+            match is_host(fact, profile) {
+                true => fact.advice.clear(),
+                false => "A snapshot of torch.cuda.memory._record_memory_history() has them."
+                    .clone_into(&mut fact.advice),
+            }
             let device = fact.device.and_then(|device| profile.device(device));
             if let Some(bytes) = device.and_then(|device| device.peak_reserved_bytes) {
                 fact.text = format!(
@@ -57,11 +61,15 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
                 }
             };
         }
-        // Its allocator keeps no segments.
-        FactKind::OutOfMemory { .. } if is_host(fact, profile) => fact.meaning.clear(),
-        FactKind::BeforeRecording { .. } if is_trace => {
-            "Of what is not freed either, only the sum is known: it is one of them."
-                .clone_into(&mut fact.meaning);
+        // What was free, and in which segments, is not in the file.
+        FactKind::OutOfMemory { .. } => fact.meaning.clear(),
+        FactKind::BeforeRecording { .. } => {
+            if is_trace {
+                "Of what is not freed either, only the sum is known: it is one of them."
+                    .clone_into(&mut fact.meaning);
+            }
+            "Start the profiler before the model is built, without a schedule that waits, to see where they come from."
+                .clone_into(&mut fact.advice);
         }
         _ => {}
     }
