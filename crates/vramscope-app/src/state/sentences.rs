@@ -328,6 +328,15 @@ pub fn fx_node(fx: &FxDetails) -> String {
     format!("fx: {}", parts.join(" · "))
 }
 
+/// The most that was reserved. What is live lies in segments: of a file without any nobody knows how much that was.
+#[must_use]
+pub fn peak_reserved(facts: &DeviceFacts) -> String {
+    match facts.peak_reserved_bytes {
+        0 if facts.peak_bytes > 0 => "unknown".to_owned(),
+        bytes => display::bytes(bytes),
+    }
+}
+
 /// A device's numbers: rows of name and value.
 #[must_use]
 pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
@@ -335,7 +344,7 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
     if !facts.has_trace {
         return vec![
             ("Live", display::bytes(facts.peak_bytes)),
-            ("Reserved", display::bytes(facts.peak_reserved_bytes)),
+            ("Reserved", peak_reserved(facts)),
             ("Known", "at the dump only".to_owned()),
             allocations,
         ];
@@ -349,7 +358,7 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
                 moment => format!("with {}", display::event(u64::from(moment))),
             },
         ),
-        ("Peak reserved", display::bytes(facts.peak_reserved_bytes)),
+        ("Peak reserved", peak_reserved(facts)),
         ("Live at the end", display::bytes(facts.final_bytes)),
         allocations,
     ];
