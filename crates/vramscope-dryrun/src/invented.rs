@@ -55,7 +55,7 @@ pub const fn context(capability: u32) -> Invented {
 }
 
 /// What cuDNN asks for in each convolution.
-pub const CUDNN_WORKSPACE: Invented = Invented {
+pub(crate) const CUDNN_WORKSPACE: Invented = Invented {
     what: "cuDNN's workspace of a convolution",
     bytes: 24 * MIB,
     spread_bytes: 1024 * MIB,
@@ -64,7 +64,7 @@ pub const CUDNN_WORKSPACE: Invented = Invented {
 };
 
 /// What cuDNN keeps of a recurrent layer for the backward pass, beyond what is assumed: one number for each gate and state of each step.
-pub const CUDNN_RESERVE: Invented = Invented {
+const CUDNN_RESERVE: Invented = Invented {
     what: "cuDNN's reserve of recurrent layers, beyond gates and states",
     bytes: 0,
     spread_bytes: 1024 * MIB,
@@ -73,7 +73,7 @@ pub const CUDNN_RESERVE: Invented = Invented {
 };
 
 /// What the other libraries ask for in each call.
-pub const OTHER_WORKSPACES: Invented = Invented {
+const OTHER_WORKSPACES: Invented = Invented {
     what: "workspaces of cuFFT, cuSOLVER and cuSPARSE",
     bytes: 0,
     spread_bytes: 1024 * MIB,
@@ -82,7 +82,7 @@ pub const OTHER_WORKSPACES: Invented = Invented {
 };
 
 /// NCCL's buffers, which are not torch's memory.
-pub const NCCL: Invented = Invented {
+const NCCL: Invented = Invented {
     what: "NCCL's buffers",
     bytes: 0,
     spread_bytes: 1024 * MIB,

@@ -49,5 +49,5 @@ pub(crate) fn invent(what: Invented) {
 
 /// How often the program was given each, in the order of [`Invented`].
 pub(crate) fn invented() -> [u64; 4] {
-    [0, 1, 2, 3].map(|what: usize| ASKED[what].load(Ordering::Relaxed))
+    ASKED.each_ref().map(|count| count.load(Ordering::Relaxed))
 }

@@ -1,6 +1,7 @@
 //! Sentences of the page: lives, moments, places. Numbers are formatted by `vramscope_view::display`.
 
 use vramscope_core::analysis::report::details::{EventMark, FxDetails, Life, StackOrigin};
+use vramscope_core::analysis::time::history::is_reserved_known;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
@@ -328,12 +329,12 @@ pub fn fx_node(fx: &FxDetails) -> String {
     format!("fx: {}", parts.join(" · "))
 }
 
-/// The most that was reserved. What is live lies in segments: of a file without any nobody knows how much that was.
+/// The most that was reserved, if that is known.
 #[must_use]
 pub fn peak_reserved(facts: &DeviceFacts) -> String {
-    match facts.peak_reserved_bytes {
-        0 if facts.peak_bytes > 0 => "unknown".to_owned(),
-        bytes => display::bytes(bytes),
+    match is_reserved_known(facts.peak_reserved_bytes, facts.peak_bytes) {
+        true => display::bytes(facts.peak_reserved_bytes),
+        false => "unknown".to_owned(),
     }
 }
 

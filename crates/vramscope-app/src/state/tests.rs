@@ -98,6 +98,21 @@ impl Page {
     }
 }
 
+#[test]
+fn reserved_memory_without_segments_is_unknown() {
+    let mut facts = opened().devices[0].clone();
+    let said = |facts: &DeviceFacts| {
+        let rows = sentences::device_rows(facts).into_iter();
+        let mut values = rows.filter(|(name, _)| *name == "Peak reserved");
+        values.next().map(|(_, value)| value).unwrap()
+    };
+    assert_eq!(said(&facts), "unknown");
+    facts.peak_reserved_bytes = 3 << 20;
+    assert_eq!(said(&facts), "3.00 MiB");
+    (facts.peak_reserved_bytes, facts.peak_bytes) = (0, 0);
+    assert_eq!(said(&facts), "0 B");
+}
+
 fn opened() -> Opened {
     let note = |text: &str| Note {
         level: NoteLevel::Warning,

@@ -334,6 +334,18 @@ impl Machine {
         Ok(EventId(row as u32))
     }
 
+    /// Adds an allocation as a profiler tells of it; for a free, the request to free and its completion.
+    pub(super) fn add_profiled(&mut self, event: Event, is_free: bool) -> Result<(), Fault> {
+        let actions: &[Action] = match is_free {
+            true => &[Action::FreeRequested, Action::FreeCompleted],
+            false => &[Action::Alloc],
+        };
+        for &action in actions {
+            self.add_event(Event { action, ..event })?;
+        }
+        Ok(())
+    }
+
     /// The rarer keys of a trace entry.
     #[inline(always)]
     fn read_context(

@@ -160,14 +160,7 @@ impl Timeline {
             context: self.context(machine, category)?,
             stack: StackId::ABSENT,
         };
-        if bytes > 0 {
-            machine.add_event(event)?;
-            return Ok(());
-        }
-        for action in [Action::FreeRequested, Action::FreeCompleted] {
-            machine.add_event(Event { action, ..event })?;
-        }
-        Ok(())
+        machine.add_profiled(event, bytes <= 0)
     }
 
     fn context(&mut self, machine: &mut Machine, category: usize) -> Result<ContextId, Fault> {

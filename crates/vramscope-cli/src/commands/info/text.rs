@@ -9,6 +9,7 @@ use vramscope_core::analysis::report::facts::{Fact, FactLevel, warning_line};
 use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::analysis::report::pool_lines::PoolLines;
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
+use vramscope_core::analysis::time::history::is_reserved_known;
 use vramscope_core::model::Source;
 use vramscope_core::units::{Bytes, Count};
 
@@ -219,9 +220,8 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
         ),
     };
     let remark = format!("{moment}, {}", counted(peak.allocations, "allocation"));
-    // What is live lies in segments. Of a file without any nobody knows how much is reserved.
-    let has_segments = device.reserved_max_bytes > 0 || peak.active_bytes == 0;
-    let reserved = |page: &mut Page, label: &str, bytes| match has_segments {
+    let is_known = is_reserved_known(device.reserved_max_bytes, peak.active_bytes);
+    let reserved = |page: &mut Page, label: &str, bytes| match is_known {
         true => page.bytes(label, bytes, ""),
         false => page.line(label, "unknown: no segment is recorded"),
     };

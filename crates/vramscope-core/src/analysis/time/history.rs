@@ -114,6 +114,12 @@ pub struct History {
     pub mismatches: Mismatches,
 }
 
+/// Whether the most that was reserved is known. What is live lies in segments, so that 0 beside it says that none is recorded.
+#[must_use]
+pub fn is_reserved_known(most_reserved_bytes: u64, peak_live_bytes: u64) -> bool {
+    most_reserved_bytes > 0 || peak_live_bytes == 0
+}
+
 impl History {
     /// The history of one device. A device without events has empty columns and one moment.
     #[must_use]

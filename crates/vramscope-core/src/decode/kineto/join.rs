@@ -1,6 +1,8 @@
 //! Makes a snapshot of what was read of a trace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+
+use foldhash::fast::RandomState;
 
 use super::{Move, Trace, UNKNOWN, too_many_devices};
 use crate::ErrorKind;
@@ -197,13 +199,7 @@ fn add_events(machine: &mut Machine, moves: &[Move], base_ns: i64) -> Result<Fou
             event.addr = unplaced.address(moved.bytes, 0, &mut machine.budget)?;
         }
         totals.add(moved);
-        if moved.bytes > 0 {
-            machine.add_event(event)?;
-        } else {
-            for action in [Action::FreeRequested, Action::FreeCompleted] {
-                machine.add_event(Event { action, ..event })?;
-            }
-        }
+        machine.add_profiled(event, moved.bytes < 0)?;
     }
     let differing = totals.finish();
     if differing > 0 {
@@ -222,8 +218,8 @@ struct Totals {
     before: Option<i128>,
     /// The sum of all events, and the lowest that it ever was.
     sum: i128,
-    /// Bytes that are live of allocations seen, by address, to tell those from before.
-    live: std::collections::HashMap<u64, u64, foldhash::fast::RandomState>,
+    /// Where allocations seen are live, to tell those from before.
+    live: HashSet<u64, RandomState>,
     /// Bytes freed that were allocated before.
     freed_before: i128,
     /// By how much the totals differ from the sums since they did last.
@@ -237,8 +233,8 @@ struct Totals {
 impl Totals {
     fn add(&mut self, moved: &Move) {
         if moved.bytes > 0 {
-            self.live.insert(moved.addr, moved.bytes.unsigned_abs());
-        } else if self.live.remove(&moved.addr).is_none() && moved.has_addr {
+            self.live.insert(moved.addr);
+        } else if !self.live.remove(&moved.addr) && moved.has_addr {
             self.freed_before -= i128::from(moved.bytes);
         }
         self.sum += i128::from(moved.bytes);
