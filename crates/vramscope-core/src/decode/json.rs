@@ -62,6 +62,8 @@ pub(super) fn read(
     let word = Cell::new(None);
     let mut tap = Tap {
         input: Paired::new(input, &was_lone),
+        taken: Vec::with_capacity(TAKEN_BYTES),
+        at: 0,
         words: NotNumbers::new(&word),
         offset: &offset,
         token: &token,
@@ -113,17 +115,17 @@ pub(super) fn read(
 
 /// Reads to the end, so that a container can verify its check sums. Returns whether only white space was left.
 fn read_rest(tap: &mut Tap<'_, '_>) -> io::Result<bool> {
+    tap.longest = u64::MAX;
     let mut is_blank = true;
+    let mut rest = [0; TAKEN_BYTES];
     loop {
-        let rest = tap.input.fill_buf()?;
-        if rest.is_empty() {
+        let count = tap.read(&mut rest)?;
+        let Some(rest @ [_, ..]) = rest.get(..count) else {
             return Ok(is_blank);
-        }
+        };
         is_blank &= rest
             .iter()
             .all(|byte| byte.is_ascii_whitespace() || *byte == 0);
-        let length = rest.len();
-        tap.input.consume(length);
     }
 }
 
@@ -136,10 +138,17 @@ fn fault_of(error: serde_json::Error) -> Fault {
     }
 }
 
+/// The most bytes that are taken of the input at once.
+const TAKEN_BYTES: usize = 4096;
+
 /// Counts the bytes read, and limits the length of a token. serde_json would buffer a whole string before handing it
 /// out.
 struct Tap<'a, 'c> {
     input: Paired<'c, Box<dyn BufRead + 'a>>,
+    /// Bytes of the input that stand before the next escape at most, so that what it tells of is not told too early.
+    taken: Vec<u8>,
+    /// How many of these are passed on.
+    at: usize,
     words: NotNumbers<'c>,
     offset: &'c Cell<u64>,
     /// The offset at which the last token ended.
@@ -147,18 +156,32 @@ struct Tap<'a, 'c> {
     longest: u64,
 }
 
+impl Tap<'_, '_> {
+    #[cold]
+    fn take(&mut self) -> io::Result<()> {
+        let available = self.input.fill_buf()?;
+        let count = available.len().min(TAKEN_BYTES);
+        self.taken.clear();
+        self.taken.extend(available.iter().take(count));
+        self.at = 0;
+        self.input.consume(count);
+        Ok(())
+    }
+}
+
 impl Read for Tap<'_, '_> {
     /// Fast for single bytes, which is how serde_json reads.
     #[inline]
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let available = self.input.fill_buf()?;
-        let count = available.len().min(out.len());
-        if let (Some(to), Some(from)) = (out.get_mut(..count), available.get(..count)) {
-            for (to, from) in to.iter_mut().zip(from) {
-                *to = self.words.pass(*from);
-            }
+        if self.at >= self.taken.len() {
+            self.take()?;
         }
-        self.input.consume(count);
+        let taken = self.taken.get(self.at..).unwrap_or_default();
+        let count = taken.len().min(out.len());
+        for (to, from) in out.iter_mut().zip(taken) {
+            *to = self.words.pass(*from);
+        }
+        self.at += count;
         let offset = self.offset.get() + count as u64;
         self.offset.set(offset);
         if offset - self.token.get() > self.longest {
