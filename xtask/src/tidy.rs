@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::process::{cargo, in_root, output, root};
 
-use self::source::{Source, read_all};
+use self::source::Source;
 
 /// Maximum number of lines of a source file, not counting tests.
 const LONGEST_FILE_LINES: usize = 600;
@@ -73,59 +73,51 @@ const FOREIGN_HOSTS: [&str; 7] = [
 
 /// Runs all checks and prints the findings.
 pub(crate) fn run() -> Result<()> {
-    let names = source_files()?;
-    let mut findings = Vec::new();
-    let files: Vec<(String, String)> = names
-        .iter()
-        // Fixtures are recordings, whose text is not ours.
-        .filter(|name| !name.starts_with("tests/fixtures/"))
-        // A file that is not text has no lines to check.
-        .filter_map(|name| Some((name.clone(), fs::read_to_string(root().join(name)).ok()?)))
-        .collect();
-    for (name, text) in &files {
+    // All files that are in the repository or would be committed.
+    let mut list = in_root(Command::new("git"));
+    list.args(["ls-files", "--cached", "--others"]);
+    list.args(["--exclude-standard", "--deduplicate"]);
+    let names = output(&mut list).context("tidy needs git to list the project's files")?;
+    let (mut findings, mut texts, mut fixtures_bytes) = (Vec::new(), Vec::new(), 0);
+    for name in names.lines() {
+        let path = root().join(name);
+        if name.starts_with("tests/fixtures/") {
+            // Recordings, whose text is not ours.
+            fixtures_bytes += fs::metadata(path).map_or(0, |file| file.len());
+        } else if let Ok(text) = fs::read_to_string(path) {
+            texts.push((name, text));
+        }
+    }
+    if fixtures_bytes > FIXTURES_LIMIT_BYTES {
+        findings.push(format!(
+            "tests/fixtures holds {fixtures_bytes} bytes, at most {FIXTURES_LIMIT_BYTES}"
+        ));
+    }
+    for (name, text) in &texts {
         check_addresses(name, text, &mut findings);
     }
-    let sources = read_all(&files);
+    let rust = texts.iter().filter(|(name, _)| name.ends_with(".rs"));
+    let sources: Vec<_> = rust.map(|(name, text)| Source::new(name, text)).collect();
     for source in &sources {
         check_rust(source, &mut findings);
         check_components(source, &mut findings);
     }
     rooms::check(&sources, &mut findings);
-    check_fixtures(&names, &mut findings);
-    let packages = packages()?;
-    check_dependencies(&packages, &mut findings);
+    check_dependencies(&mut findings)?;
     for finding in &findings {
         println!("tidy: {finding}");
     }
     if !findings.is_empty() {
         bail!("{} findings", findings.len());
     }
-    println!("{} files are tidy", names.len());
+    println!("{} files are tidy", names.lines().count());
     Ok(())
-}
-
-/// Names, relative to the root, of all files that are in the repository or would be committed.
-fn source_files() -> Result<Vec<String>> {
-    let mut list = in_root(Command::new("git"));
-    list.args([
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "--deduplicate",
-    ]);
-    let names = output(&mut list).context("tidy needs git to list the project's files")?;
-    Ok(names
-        .lines()
-        .filter(|name| root().join(name).is_file())
-        .map(str::to_owned)
-        .collect())
 }
 
 /// Checks the length, the opening words and the purity of Rust files.
 fn check_rust(source: &Source, findings: &mut Vec<String>) {
     let name = source.name;
-    if !source.opens_with_docs() {
+    if !source.text.starts_with("//!") {
         findings.push(format!("{name} does not open with //! and what it holds"));
     }
     if source.is_test {
@@ -137,10 +129,9 @@ fn check_rust(source: &Source, findings: &mut Vec<String>) {
             "{name} has {lines} lines without tests; split it by topic"
         ));
     }
-    let folder = name.strip_prefix("crates/").unwrap_or_default();
-    if PURE_CRATES
-        .iter()
-        .any(|pure| folder.starts_with(&format!("{pure}/src/")))
+    let mut parts = name.split('/');
+    if let [Some("crates"), Some(package), Some("src")] = [(); 3].map(|()| parts.next())
+        && PURE_CRATES.contains(&package)
     {
         for word in NOT_IN_PURE_CRATES {
             if source.code().any(|(_, line)| line.contains(word)) {
@@ -177,11 +168,8 @@ fn check_addresses(name: &str, text: &str, findings: &mut Vec<String>) {
     let home = std::env::var("HOME").unwrap_or_default();
     let around = root().parent().unwrap_or(root()).to_string_lossy();
     // Root's home is the same on all machines, and occurs in recorded stacks.
-    for path in [around.as_ref(), &home]
-        .into_iter()
-        .filter(|path| !["", "/", "/root"].contains(path))
-    {
-        if text.contains(&format!("{path}/")) {
+    for path in [around.as_ref(), &home] {
+        if !["", "/", "/root"].contains(&path) && text.contains(&format!("{path}/")) {
             findings.push(format!("{name} holds {path}, a path of this machine"));
         }
     }
@@ -206,39 +194,18 @@ fn check_addresses(name: &str, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-fn check_fixtures(files: &[String], findings: &mut Vec<String>) {
-    let sizes = files
-        .iter()
-        .filter(|name| name.starts_with("tests/fixtures/"))
-        .filter_map(|name| Some(fs::metadata(root().join(name)).ok()?.len()));
-    let bytes: u64 = sizes.sum();
-    if bytes > FIXTURES_LIMIT_BYTES {
-        findings.push(format!(
-            "tests/fixtures holds {} KiB, at most {}",
-            bytes / 1024,
-            FIXTURES_LIMIT_BYTES / 1024
-        ));
-    }
-}
-
-/// The workspace's packages, as cargo knows them.
-fn packages() -> Result<Vec<Value>> {
+/// Checks that crates which stand apart use no others, but in tests.
+fn check_dependencies(findings: &mut Vec<String>) -> Result<()> {
     let mut metadata = cargo();
     metadata.args(["metadata", "--no-deps", "--format-version", "1", "--quiet"]);
     let metadata = output(&mut metadata).context("cargo metadata failed")?;
-    let mut metadata: Value = serde_json::from_str(&metadata)?;
-    Ok(serde_json::from_value(metadata["packages"].take())?)
-}
-
-/// Checks that crates which stand apart use no others, but in tests.
-fn check_dependencies(packages: &[Value], findings: &mut Vec<String>) {
+    let metadata: Value = serde_json::from_str(&metadata)?;
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let packages = list(&metadata["packages"]);
     for (name, allowed) in APART {
         let package = packages.iter().find(|package| package["name"] == name);
-        let Some(package) = package else {
-            findings.push(format!("no crate is called {name} (xtask/src/tidy.rs)"));
-            continue;
-        };
-        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+        let package = package.with_context(|| format!("no crate is called {name}"))?;
+        for dependency in list(&package["dependencies"]) {
             let used = dependency["name"].as_str().unwrap_or_default();
             let is_ours = dependency["path"].is_string();
             if is_ours && dependency["kind"] != "dev" && !allowed.contains(&used) {
@@ -248,19 +215,18 @@ fn check_dependencies(packages: &[Value], findings: &mut Vec<String>) {
             }
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_FILE_LINES, check_components, check_rust, read_all};
+    use super::{LONGEST_FILE_LINES, Source, check_components, check_rust};
 
     fn findings(text: String) -> String {
-        let files = [("crates/vramscope-core/src/model/mod.rs".to_owned(), text)];
+        let source = Source::new("crates/vramscope-core/src/model/mod.rs", &text);
         let mut findings = Vec::new();
-        for source in &read_all(&files) {
-            check_rust(source, &mut findings);
-            check_components(source, &mut findings);
-        }
+        check_rust(&source, &mut findings);
+        check_components(&source, &mut findings);
         findings.join("\n")
     }
 

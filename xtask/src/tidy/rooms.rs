@@ -76,68 +76,54 @@ impl<'a> Order<'a> {
             return Vec::new();
         };
         let folder: Vec<_> = folder.split('/').skip(1).collect();
-        let paths = paths(source).into_iter();
-        let names = paths.filter_map(|(line, path)| {
-            let mut below = path.into_iter();
-            let is_here = folder.iter().all(|name| below.next() == Some(*name));
-            Some((line, below.next().filter(|_| is_here)?))
+        let rooms = paths(source).into_iter().filter_map(|(line, path)| {
+            let (room, around) = path.split_last()?;
+            (around == folder).then_some((line, *room))
         });
-        names.collect()
+        rooms.collect()
     }
 }
 
-/// The paths in a file that begin with `crate` or `super`, from the crate's root.
+/// The paths in a file that begin with `crate` or `super`, from the crate's root, and what each begins with.
 fn paths<'a>(source: &Source<'a>) -> Vec<(usize, Vec<&'a str>)> {
     let (_, below) = source.name.split_once("/src/").unwrap_or_default();
     let mut module: Vec<_> = below.trim_end_matches(".rs").split('/').collect();
-    if let Some("lib" | "main" | "mod") = module.last().copied() {
-        module.pop();
-    }
+    module.pop_if(|last| ["lib", "main", "mod"].contains(last));
     let mut found = Vec::new();
-    // Where a group is open, the path before its brace.
-    let mut open: Option<(usize, Vec<&str>)> = None;
+    // For each open brace the path before it, if that goes on inside.
+    let mut open: Vec<Option<Vec<&str>>> = Vec::new();
+    let (mut path, mut before) = (None, "");
     for (line, text) in source.code() {
-        let mut words = words(text).into_iter().peekable();
-        while let Some(word) = words.next() {
-            match (&mut open, word) {
-                (Some((depth, _)), "{") => *depth += 1,
-                (Some((depth, _)), "}") => {
-                    *depth -= 1;
-                    open = open.filter(|(depth, _)| *depth > 0);
+        for word in words(text.trim_start()) {
+            path = match (path, word) {
+                (path, "::") => path,
+                (path, "{") => {
+                    open.push(path.filter(|_| before == "::"));
+                    None
                 }
-                (Some((1, before)), name) if is_name(name) => {
-                    let path = before.iter().copied().chain([name]);
-                    let mut path: Vec<_> = path.collect();
-                    while words.next_if_eq(&"::").is_some() {
-                        path.extend(words.next_if(|word| is_name(word)));
-                    }
-                    found.push((line, path));
+                (_, "}") => open.pop().and(None),
+                (Some(path), "super") if before == "::" => Some(parent(path)),
+                (Some(path), name) if before == "::" => Some([&path[..], &[name]].concat()),
+                (_, "crate") => Some(Vec::new()),
+                (_, "super") => Some(parent(module.clone())),
+                (_, name) if ["{", ","].contains(&before) => {
+                    let around = open.last().and_then(Option::as_ref);
+                    around.map(|path| [&path[..], &[name]].concat())
                 }
-                (None, "crate" | "super") if words.peek() == Some(&"::") => {
-                    let mut path = module.clone();
-                    match word {
-                        "crate" => path.clear(),
-                        _ => drop(path.pop()),
-                    }
-                    while words.next_if_eq(&"::").is_some() {
-                        match words.next() {
-                            Some("super") => drop(path.pop()),
-                            Some("{") => open = Some((1, path.clone())),
-                            Some(name) if is_name(name) => path.push(name),
-                            _ => {}
-                        }
-                    }
-                    found.push((line, path));
-                }
-                _ => {}
+                _ => None,
+            };
+            if word != "::" {
+                found.extend(path.clone().map(|path| (line, path)));
             }
+            before = word;
         }
     }
     found
 }
 
-fn is_name(word: &str) -> bool {
-    word.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
+fn parent(mut path: Vec<&str>) -> Vec<&str> {
+    path.pop();
+    path
 }
 
 /// Names, `::`, and single other signs.
@@ -159,8 +145,7 @@ fn words(mut text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::read_all;
-    use super::{IN_ORDER, check};
+    use super::{IN_ORDER, Source, check};
 
     /// The findings in a crate whose root declares rooms by floor.
     fn findings(floors: &[&[&str]], files: &[(&str, &str)]) -> Vec<String> {
@@ -173,7 +158,8 @@ mod tests {
             .map(|(name, text)| (format!("crates/a/src/{name}"), (*text).to_owned()))
             .collect();
         let mut findings = Vec::new();
-        check(&read_all(&files), &mut findings);
+        let sources = files.iter().map(|(name, text)| Source::new(name, text));
+        check(&sources.collect::<Vec<_>>(), &mut findings);
         findings
     }
 

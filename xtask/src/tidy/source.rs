@@ -1,35 +1,19 @@
 //! A Rust file without its tests. Files are formatted by rustfmt, so an item ends where a line of the same indentation
 //! ends with `}` or `;`.
 
-use std::collections::HashSet;
-
 /// A file and its lines.
 pub(super) struct Source<'a> {
     /// Path relative to the repository's root, with `/`.
     pub(super) name: &'a str,
-    text: &'a str,
+    pub(super) text: &'a str,
     /// The lines without tests, each with its number, counted from 1.
     pub(super) lines: Vec<(usize, &'a str)>,
-    /// Whether only tests compile the file.
+    /// Whether its name says that only tests compile it.
     pub(super) is_test: bool,
 }
 
-/// Reads the Rust files among `files`, given as names and texts.
-pub(super) fn read_all(files: &[(String, String)]) -> Vec<Source<'_>> {
-    let mut sources = Vec::new();
-    let mut test_modules = HashSet::new();
-    for (name, text) in files.iter().filter(|(name, _)| name.ends_with(".rs")) {
-        sources.push(Source::new(name, text, &mut test_modules));
-    }
-    for source in &mut sources {
-        source.is_test = is_test(source.name, &test_modules);
-    }
-    sources
-}
-
 impl<'a> Source<'a> {
-    /// Takes the tests out; adds the modules in other files that only tests compile.
-    fn new(name: &'a str, text: &'a str, test_modules: &mut HashSet<String>) -> Self {
+    pub(super) fn new(name: &'a str, text: &'a str) -> Self {
         let mut lines = Vec::new();
         let mut rest = (1..).zip(text.lines());
         while let Some((number, line)) = rest.next() {
@@ -39,34 +23,17 @@ impl<'a> Source<'a> {
                 continue;
             }
             let indent = &line[..line.len() - attribute.len()];
-            let mut path = None;
-            for (_, line) in rest.by_ref() {
-                let Some(item) = line.strip_prefix(indent) else {
-                    continue;
-                };
-                if let Some(file) = item.strip_prefix("#[path = \"") {
-                    path = file.split('"').next();
-                }
-                if let Some(module) = item.strip_prefix("mod ")
-                    && let Some(module) = module.strip_suffix(';')
-                {
-                    test_modules.insert(module_file(name, module, path));
-                }
-                if item.ends_with(['}', ';']) && !item.starts_with(' ') {
-                    break;
-                }
-            }
+            rest.by_ref().find(|(_, line)| {
+                let item = line.strip_prefix(indent).unwrap_or_default();
+                item.ends_with(['}', ';']) && !item.starts_with(' ')
+            });
         }
         Self {
             name,
             text,
             lines,
-            is_test: false,
+            is_test: name.contains("/tests/") || name.ends_with("tests.rs"),
         }
-    }
-
-    pub(super) fn opens_with_docs(&self) -> bool {
-        self.text.starts_with("//!")
     }
 
     /// The lines without tests and comments.
@@ -76,78 +43,37 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The file of a declared module, without `.rs`. `path` is its attribute, relative to the file that declares it.
-fn module_file(name: &str, module: &str, path: Option<&str>) -> String {
-    let stem = name.trim_end_matches(".rs");
-    let (folder, file) = stem.rsplit_once('/').unwrap_or(("", stem));
-    match (path, file) {
-        (Some(path), _) => format!("{folder}/{}", path.trim_end_matches(".rs")),
-        (None, "mod" | "lib" | "main") => format!("{folder}/{module}"),
-        (None, _) => format!("{stem}/{module}"),
-    }
-}
-
-/// Whether a file is an integration test, or a module that only tests compile.
-fn is_test(name: &str, test_modules: &HashSet<String>) -> bool {
-    let mut module = name.trim_end_matches(".rs");
-    loop {
-        if name.contains("/tests/") || test_modules.contains(module) {
-            return true;
-        }
-        match module.rsplit_once('/') {
-            Some((folder, _)) => module = folder,
-            None => return false,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::read_all;
-
-    fn lines(text: &str) -> usize {
-        let files = [("crates/a/src/mod.rs".to_owned(), text.to_owned())];
-        read_all(&files)[0].lines.len()
-    }
+    use super::Source;
 
     #[test]
     fn only_the_tests_own_lines_are_left_out() {
-        assert_eq!(
-            lines("#[cfg(test)]\nmod tests;\n\nfn f() {}\nfn g() {}\n"),
-            3
-        );
-        assert_eq!(
-            lines("fn f() {}\n\n#[cfg(test)]\nmod tests {\n  fn g() {}\n}\n"),
-            2
-        );
-        assert_eq!(
-            lines("#[test]\nfn f(\n  a: A,\n) {\n  b();\n}\nfn g() {}\n"),
-            1
-        );
-        assert_eq!(
-            lines("impl A {\n  #[cfg(test)]\n  fn g() {}\n  fn h() {}\n}\n"),
-            3
-        );
-        assert_eq!(lines("mod a {\n  #[cfg(test)]\n  mod tests {\n  }\n}\n"), 2);
-        assert_eq!(lines("#[cfg(not(test))]\nfn f() {}\n"), 2);
+        for (lines, text) in [
+            (3, "#[cfg(test)]\nmod tests;\n\nfn f() {}\nfn g() {}\n"),
+            (
+                2,
+                "fn f() {}\n\n#[cfg(test)]\nmod tests {\n  fn g() {}\n}\n",
+            ),
+            (1, "#[test]\nfn f(\n  a: A,\n) {\n  b();\n}\nfn g() {}\n"),
+            (3, "impl A {\n  #[cfg(test)]\n  fn g() {}\n  fn h() {}\n}\n"),
+            (2, "mod a {\n  #[cfg(test)]\n  mod tests {\n  }\n}\n"),
+            (2, "#[cfg(not(test))]\nfn f() {}\n"),
+        ] {
+            assert_eq!(Source::new("a.rs", text).lines.len(), lines, "{text}");
+        }
     }
 
     #[test]
-    fn modules_that_only_tests_compile_are_tests() {
-        let files = [
-            ("crates/a/src/lib.rs", "mod b;"),
-            (
-                "crates/a/src/b.rs",
-                "#[cfg(test)]\nmod naive;\n#[cfg(test)]\n#[path = \"b_tests.rs\"]\nmod tests;",
-            ),
-            ("crates/a/src/b/naive.rs", "mod deep;"),
-            ("crates/a/src/b/naive/deep.rs", ""),
-            ("crates/a/src/b_tests.rs", ""),
-            ("crates/a/src/naive.rs", ""),
-            ("crates/a/tests/it/main.rs", ""),
-        ];
-        let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
-        let tests: Vec<_> = read_all(&files).iter().map(|it| it.is_test).collect();
-        assert_eq!(tests, [false, false, true, true, true, false, true]);
+    fn files_of_tests_are_told_by_their_names() {
+        for (name, is_test) in [
+            ("crates/a/src/lib.rs", false),
+            ("crates/a/src/b/tests.rs", true),
+            ("crates/a/src/b/tests/c.rs", true),
+            ("crates/a/src/b_tests.rs", true),
+            ("crates/a/tests/it/main.rs", true),
+        ] {
+            assert_eq!(Source::new(name, "").is_test, is_test, "{name}");
+        }
     }
 }

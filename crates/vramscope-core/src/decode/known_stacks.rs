@@ -160,7 +160,7 @@ fn run_length(bytes: &[u8]) -> Option<usize> {
 mod tests {
     use vramscope_synth::pickle::raw::Raw;
 
-    use super::super::pieces::decode_both_ways;
+    use super::super::pieces_tests::decode_both_ways;
     use super::*;
 
     fn run(frames: std::ops::Range<u32>) -> Vec<u8> {

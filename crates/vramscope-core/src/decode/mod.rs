@@ -26,7 +26,7 @@ pub(crate) mod opcode;
 mod path;
 mod pickle;
 #[cfg(test)]
-mod pieces;
+mod pieces_tests;
 pub(crate) mod producer;
 mod records;
 pub(crate) mod sizes;

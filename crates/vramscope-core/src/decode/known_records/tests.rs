@@ -2,7 +2,7 @@
 
 use vramscope_synth::pickle::raw::Raw;
 
-use super::super::pieces::decode_both_ways;
+use super::super::pieces_tests::decode_both_ways;
 use super::super::{Told, pickle};
 use super::*;
 use crate::Limits;
