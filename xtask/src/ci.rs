@@ -49,16 +49,9 @@ fn format() -> Result<()> {
 }
 
 fn lints() -> Result<()> {
-    run_command(
-        cargo().args(
-            [
-                &["clippy", "--workspace", "--all-targets"][..],
-                &ALL_PARTS,
-                &["--", "-Dwarnings"],
-            ]
-            .concat(),
-        ),
-    )
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--workspace", "--all-targets"]);
+    run_command(clippy.args(ALL_PARTS).args(["--", "-Dwarnings"]))
 }
 
 /// Debian's toolchain has no clippy for wasm32. There the compiler's own warnings must do; the native run above
@@ -75,11 +68,9 @@ fn wasm_lints() -> Result<()> {
         Toolchain::Debian => {
             println!("no clippy for wasm32 in this toolchain: checking the compiler's warnings");
             let mut check = toolchain.cargo("check");
-            check.env(
-                "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS",
-                "-Dwarnings",
-            );
-            run_command(check.args(packages).arg("--lib"))
+            let flags = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS";
+            check.env(flags, "-Dwarnings").args(packages);
+            run_command(check.arg("--lib"))
         }
     }
 }
@@ -87,10 +78,8 @@ fn wasm_lints() -> Result<()> {
 fn documentation() -> Result<()> {
     let mut doc = cargo();
     doc.env("RUSTDOCFLAGS", "-Dwarnings");
-    run_command(
-        doc.args(["doc", "--workspace", "--no-deps"])
-            .args(ALL_PARTS),
-    )
+    doc.args(["doc", "--workspace", "--no-deps"]);
+    run_command(doc.args(ALL_PARTS))
 }
 
 /// Builds the fuzz targets as fuzzers, but without coverage, which only makes fuzzing fast. Uses its own target

@@ -8,21 +8,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::page::replace_folder;
 use crate::process::{cargo, root, run, run_quiet, target_dir};
 
 /// The most that `cargo xtask view FILE` may take on two cores, when cargo has the crates that it downloads.
 const MOST: Duration = Duration::from_secs(240);
 
 /// Clones what is committed, and measures until the viewer is served there.
-///
-/// # Errors
-///
-/// If it takes too long, does not build, or does not end without an error when it is interrupted.
 pub(crate) fn check() -> Result<()> {
     let clone = target_dir().join("fresh");
-    if clone.exists() {
-        fs::remove_dir_all(&clone)?;
-    }
+    replace_folder(&clone)?;
     let mut git = Command::new("git");
     run(git.args(["clone", "--quiet"]).arg(root()).arg(&clone))?;
     run_quiet(cargo().args(["fetch", "--quiet", "--locked"]))?;
@@ -42,20 +37,10 @@ pub(crate) fn check() -> Result<()> {
     run_quiet(interrupt.args(["-INT", "--", &format!("-{}", view.id())]))?;
     let ended = view.wait()?;
     fs::remove_dir_all(&clone)?;
-    println!(
-        "`cargo xtask view FILE` in a fresh clone: {} s",
-        took.as_secs()
-    );
+    println!("`cargo xtask view FILE` in a fresh clone: {took:?}");
     ensure!(is_served, "the viewer was not served: {ended}");
-    ensure!(
-        ended.success(),
-        "Ctrl-C ended `cargo xtask view` with {ended}"
-    );
-    ensure!(
-        took <= MOST,
-        "that is more than {} s, which README promises on two cores",
-        MOST.as_secs()
-    );
+    ensure!(ended.success(), "Ctrl-C ended it with {ended}");
+    ensure!(took <= MOST, "README promises {MOST:?} on two cores");
     Ok(())
 }
 

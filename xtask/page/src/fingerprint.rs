@@ -7,10 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// All files below `path`, or `path` itself, sorted; without build outputs and hidden files.
-///
-/// # Errors
-///
-/// If a folder cannot be read.
 pub fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![path.to_path_buf()];
@@ -35,10 +31,6 @@ pub fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Hashes the names and contents of all files below `paths`, and `extra`, to 64 bits.
-///
-/// # Errors
-///
-/// If a file cannot be read.
 pub fn of(paths: &[PathBuf], extra: &str) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     hasher.write(extra.as_bytes());

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
+use xtask_page::page::{FAST, replace_folder};
 use xtask_page::process::cargo;
 use xtask_page::view;
 
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     match options.release {
         // That page is cut into parts, by crates that would double the time to the first picture.
         true => ended(others()),
-        false => ended(view::run(&options, xtask_page::page::FAST).map(|()| ExitCode::SUCCESS)),
+        false => ended(view::run(&options, FAST).map(|()| ExitCode::SUCCESS)),
     }
 }
 
@@ -43,11 +44,7 @@ fn ended(result: Result<ExitCode>) -> ExitCode {
 /// as temporary files is gone afterwards.
 fn others() -> Result<ExitCode> {
     let temporary = env::temp_dir().join(format!("vramscope-xtask-{}", process::id()));
-    if temporary.exists() {
-        // A killed process left it, which had the same number.
-        fs::remove_dir_all(&temporary)?;
-    }
-    fs::create_dir(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
+    replace_folder(&temporary)?;
     let mut run = cargo();
     run.args(["run", "--package", "xtask", "--"]);
     run.args(env::args_os().skip(1)).env("TMPDIR", &temporary);

@@ -84,10 +84,6 @@ pub const VIEWER: &str = "viewer.js";
 
 /// Returns the folder with the page and the start page's samples. Builds what was not built from the same sources by the
 /// same compiler.
-///
-/// # Errors
-///
-/// If no toolchain is found, a build fails, or a file cannot be written.
 pub fn build(profile: Profile) -> Result<PathBuf> {
     let page = build_bare(profile)?;
     let samples = page.join("samples");
@@ -101,29 +97,28 @@ pub fn build(profile: Profile) -> Result<PathBuf> {
 }
 
 /// Like [`build`], but samples are there only if they were before.
-///
-/// # Errors
-///
-/// As [`build`].
 pub fn build_bare(profile: Profile) -> Result<PathBuf> {
     let folder = target_dir().join(profile.folder);
     let stamp = folder.with_extension("fingerprint");
-    let sources = sources();
-    if let Some(toolchain) = toolchain::present() {
-        let fingerprint = fingerprint(&sources, profile.name, &toolchain.version()?)?;
-        if fs::read_to_string(&stamp).is_ok_and(|built| built == fingerprint) && folder.is_dir() {
-            return Ok(folder);
-        }
-    }
-
-    println!("building the page: {}", profile.time);
     let toolchain = toolchain::find()?;
-    let fingerprint = fingerprint(&sources, profile.name, &toolchain.version()?)?;
-    let module = compile(profile, toolchain)?;
+    let fingerprint = fingerprint(&sources(), profile.name, &toolchain.version()?)?;
+    if fs::read_to_string(&stamp).is_ok_and(|built| built == fingerprint) && folder.is_dir() {
+        return Ok(folder);
+    }
+    println!("building the page: {}", profile.time);
+    let mut build = toolchain.cargo("rustc");
+    build.args([
+        "--package",
+        "vramscope-app",
+        "--bins",
+        "--profile",
+        profile.name,
+    ]);
+    run(build.args(profile.arguments))?;
     let staging = folder.with_extension("new");
     replace_folder(&staging)?;
     let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
-    (profile.write)(&app, &mini, &module)?;
+    (profile.write)(&app, &mini, &module(profile, toolchain))?;
     // Its address is written into other people's pages, and stays the same.
     write_script(VIEWER, &staging)?;
     let index = with_one_style(INDEX, &app)?;
@@ -132,7 +127,6 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
     let first_picture = with_one_style(MINI, &mini)?;
     name_by_content(&app, INDEX, &index)?;
     name_by_content(&mini, MINI, &first_picture)?;
-
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
@@ -142,10 +136,6 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
 }
 
 /// Writes the script and the first module of a page.
-///
-/// # Errors
-///
-/// If wasm-bindgen cannot read the module, or a file cannot be written.
 pub fn write_app(app: &Path, module: &Path) -> Result<()> {
     fs::create_dir_all(app)?;
     write_script("page.js", app)?;
@@ -162,25 +152,14 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Files and folders with the page's sources.
 fn sources() -> Vec<PathBuf> {
     let crates = CRATES.iter().map(|name| root().join("crates").join(name));
     let others = SOURCES.iter().map(|source| root().join(source));
     crates.chain(others).collect()
 }
 
-/// Fingerprint of the sources, the profile and the compiler's version.
 fn fingerprint(sources: &[PathBuf], profile: &str, compiler: &str) -> Result<String> {
     fingerprint::of(sources, &format!("{profile}\n{compiler}"))
-}
-
-/// Compiles the wasm module and returns its path.
-fn compile(profile: Profile, toolchain: Toolchain) -> Result<PathBuf> {
-    let mut build = toolchain.cargo("rustc");
-    build.args(["--package", "vramscope-app", "--bins", "--profile"]);
-    build.arg(profile.name);
-    run(build.args(profile.arguments))?;
-    Ok(module(profile, toolchain))
 }
 
 /// Where the compiler writes the wasm module.
@@ -192,14 +171,15 @@ fn module(profile: Profile, toolchain: Toolchain) -> PathBuf {
         .join("vramscope_app.wasm")
 }
 
-/// The wasm module as the compiler wrote it, with the names of its functions; `None` if it is not there any more.
-pub fn compiled(profile: Profile) -> Option<PathBuf> {
-    let module = module(profile, toolchain::present()?);
-    module.is_file().then_some(module)
+/// The wasm module of a built page as the compiler wrote it, with the names of its functions.
+pub fn compiled(profile: Profile) -> Result<PathBuf> {
+    Ok(module(profile, toolchain::find()?))
 }
 
 /// Writes the wasm module, and the JavaScript module that loads it, into `out`.
 fn write_glue(module: &Path, out: &Path) -> Result<()> {
+    // Its error type cannot be borrowed as a standard one.
+    let told = |error| anyhow!("wasm-bindgen: {error:#}");
     let mut bindgen = Bindgen::new();
     bindgen
         .input_path(module)
@@ -210,11 +190,8 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
     bindgen
         .remove_name_section(true)
         .remove_producers_section(true);
-    let output = bindgen
-        .web(true)
-        .and_then(|bindgen| bindgen.generate_output());
-    // Its error type cannot be borrowed as a standard one.
-    let mut output = output.map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
+    let output = bindgen.web(true).and_then(Bindgen::generate_output);
+    let mut output = output.map_err(told)?;
     let mut script = output.js().to_owned() + IN_WORKERS;
     // Names with hashes, which cannot be compressed, in both files.
     for (number, import) in output.wasm_mut().imports.iter_mut().enumerate() {
@@ -222,12 +199,9 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
         script = script.replace(&import.name, &short);
         import.name = short;
     }
-    let written = output.emit(out);
-    written.map_err(|error| anyhow!("wasm-bindgen: {error:#}"))?;
-    Ok(fs::write(
-        out.join("vramscope_app.js"),
-        bare_script(&script),
-    )?)
+    output.emit(out).map_err(told)?;
+    let to = out.join("vramscope_app.js");
+    Ok(fs::write(to, bare_script(&script))?)
 }
 
 /// A worker's entry, in the script that the page imports: the first message is the module that the page compiled, and
@@ -305,10 +279,6 @@ fn name_by_content(app: &Path, page: &str, html: &str) -> Result<()> {
 }
 
 /// Creates an empty folder, removing what was there.
-///
-/// # Errors
-///
-/// If it cannot be removed or created.
 pub fn replace_folder(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)
@@ -318,10 +288,6 @@ pub fn replace_folder(folder: &Path) -> Result<()> {
 }
 
 /// Copies the files below `from` to the same paths below `to`.
-///
-/// # Errors
-///
-/// If a file cannot be read or written.
 pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     for file in fingerprint::files_under(from)? {
         let target = to.join(file.strip_prefix(from)?);

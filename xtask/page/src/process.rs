@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 /// The repository's root, two folders above this package.
 pub fn root() -> &'static Path {
@@ -28,8 +28,12 @@ pub fn built(program: &str) -> PathBuf {
 /// Where a build in a profile puts a program.
 pub fn built_in(profile: &str, program: &str) -> PathBuf {
     let folder = if profile == "dev" { "debug" } else { profile };
-    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
-    target_dir().join(folder).join(name)
+    target_dir().join(folder).join(executable(program))
+}
+
+/// A program's file name on this system.
+pub fn executable(program: &str) -> String {
+    format!("{program}{}", std::env::consts::EXE_SUFFIX)
 }
 
 /// The active toolchain's cargo, to run in the repository's root.
@@ -45,44 +49,30 @@ pub fn in_root(mut command: Command) -> Command {
 }
 
 /// Prints and runs a command.
-///
-/// # Errors
-///
-/// If it cannot be started or does not succeed.
 pub fn run(command: &mut Command) -> Result<()> {
     println!("$ {}", shown(command));
     run_quiet(command)
 }
 
 /// Runs a command without printing it.
-///
-/// # Errors
-///
-/// If it cannot be started or does not succeed.
 pub fn run_quiet(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", shown(command)))?;
-    if !status.success() {
-        bail!("{} failed: {status}", shown(command));
-    }
+    let status = command.status();
+    let status = status.with_context(|| format!("cannot start {}", shown(command)))?;
+    ensure!(status.success(), "{} failed: {status}", shown(command));
     Ok(())
 }
 
 /// Prints and runs a command, and returns its standard output.
-///
-/// # Errors
-///
-/// As [`run`], and if the output is not text.
 pub fn run_for_output(command: &mut Command) -> Result<String> {
     println!("$ {}", shown(command));
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start {}", shown(command)))?;
-    if !output.status.success() {
-        bail!("{} failed: {}", shown(command), output.status);
-    }
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("cannot start {}", shown(command)))?;
+    ensure!(
+        output.status.success(),
+        "{} failed: {}",
+        shown(command),
+        output.status
+    );
     Ok(String::from_utf8(output.stdout)?)
 }
 
@@ -96,27 +86,16 @@ pub fn output(command: &mut Command) -> Option<String> {
 /// The first of `names` that is on the search path.
 pub fn find_program(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let folders: Vec<_> = std::env::split_paths(&path).collect();
-    names
-        .iter()
-        .flat_map(|name| {
-            let file_name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-            folders.iter().map(move |folder| folder.join(&file_name))
-        })
-        .find(|candidate| candidate.is_file())
+    names.iter().find_map(|name| {
+        let mut places = std::env::split_paths(&path).map(|folder| folder.join(executable(name)));
+        places.find(|place| place.is_file())
+    })
 }
 
 /// The command as text: program and arguments.
 fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program());
-    let mut text = program
-        .file_name()
-        .unwrap_or(command.get_program())
-        .to_string_lossy()
-        .into_owned();
-    for argument in command.get_args() {
-        text.push(' ');
-        text.push_str(&argument.to_string_lossy());
-    }
-    text
+    let program = Path::new(command.get_program()).file_name();
+    let words = program.into_iter().chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
 }

@@ -26,10 +26,6 @@ const RECORDED: [&str; 5] = [
 ];
 
 /// Writes all samples of vramscope-synth as `<name>.pickle.gz`, the recordings and the graph, into `folder`.
-///
-/// # Errors
-///
-/// If vramscope-synth does not build or a file cannot be written.
 pub fn write(folder: &Path) -> Result<()> {
     println!("writing the start page's samples");
     let mut synth = cargo();

@@ -1,15 +1,13 @@
-//! Finds or installs a Rust toolchain that can build for `wasm32-unknown-unknown`.
-//!
-//! It tries the active toolchain, if it has the target; `rustup target add`; and on Debian the distribution's
-//! `rustc-web`, which builds the standard library from source. The last one is for machines that reach a
-//! package mirror but not rustup's server.
+//! Finds or installs a Rust toolchain that can build for `wasm32-unknown-unknown`: the active one, for which rustup may have
+//! to add the target, or Debian's `rustc-web`, which builds the standard library from source. That is for machines that
+//! reach a package mirror but not rustup's server.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{cargo, in_root, output, root, run, run_quiet, target_dir};
+use crate::process::{cargo, in_root, output, run, run_quiet, target_dir};
 
 /// The target's name.
 pub const WASM: &str = "wasm32-unknown-unknown";
@@ -22,7 +20,7 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 /// The linker in Debian's lld-22. rustc recognises the kind of a linker by this exact file name.
 const DEBIAN_LINKER: &str = "/usr/lib/llvm-22/bin/wasm-ld";
 
-/// Variable that forces a choice, to test the others: `active`, `rustup` or `debian`.
+/// Variable that forces the other choice, if it is `debian`.
 const FORCE: &str = "VRAMSCOPE_WASM_TOOLCHAIN";
 
 /// A toolchain that can build for the browser.
@@ -60,10 +58,6 @@ impl Toolchain {
     }
 
     /// The compiler's version and the name of the toolchain, as Debian's builds the standard library as well.
-    ///
-    /// # Errors
-    ///
-    /// If the compiler does not answer.
     pub fn version(self) -> Result<String> {
         let mut rustc = match self {
             Self::Active => active_rustc(),
@@ -72,50 +66,22 @@ impl Toolchain {
         let version = output(rustc.arg("-vV")).context("rustc does not answer")?;
         Ok(format!("{}\n{version}", self.folder()))
     }
-
-    fn description(self) -> &'static str {
-        match self {
-            Self::Active => "the active toolchain",
-            Self::Debian => "Debian's rustc-web, building the standard library (about a minute)",
-        }
-    }
 }
 
-/// Finds a toolchain, installing what is missing if possible, and prints its choice.
-///
-/// # Errors
-///
-/// If there is none and none can be installed. The message contains the command that helps.
+/// Finds a toolchain that is there, else installs what is missing. An error contains the command that helps.
 pub fn find() -> Result<Toolchain> {
-    let toolchain = choose()?;
-    println!("wasm32 toolchain: {}", toolchain.description());
-    Ok(toolchain)
-}
-
-/// The toolchain that is available without installing anything, or the one that [`find`] found.
-pub fn present() -> Option<Toolchain> {
-    if (may_be("active") || may_be("rustup")) && active_has_target() {
-        return Some(Toolchain::Active);
-    }
-    (may_be("debian") && debian_has_toolchain()).then_some(Toolchain::Debian)
-}
-
-fn may_be(name: &str) -> bool {
-    let forced = std::env::var(FORCE).unwrap_or_default();
-    forced.is_empty() || forced == name
-}
-
-fn choose() -> Result<Toolchain> {
-    if may_be("active") && active_has_target() {
+    let only_debian = std::env::var(FORCE).is_ok_and(|forced| forced == "debian");
+    if !only_debian && active_has_target() {
         return Ok(Toolchain::Active);
     }
-    if may_be("rustup") && rustup_adds_target() {
+    if debian_has_toolchain() {
+        return Ok(Toolchain::Debian);
+    }
+    if !only_debian && rustup_adds_target() {
         return Ok(Toolchain::Active);
     }
-    if may_be("debian") && Path::new("/usr/bin/apt-get").exists() {
-        if !debian_has_toolchain() {
-            apt_install(&DEBIAN_PACKAGES, "to build for the browser")?;
-        }
+    if Path::new(APT).exists() {
+        apt_install(&DEBIAN_PACKAGES, "to build for the browser")?;
         return Ok(Toolchain::Debian);
     }
     bail!(
@@ -138,38 +104,25 @@ fn active_rustc() -> Command {
 }
 
 fn rustup_adds_target() -> bool {
-    let mut command = in_root(Command::new("rustup"));
-    command.args(["target", "add", WASM]);
-    if output(Command::new("rustup").arg("--version")).is_none() {
-        return false;
-    }
-    run(&mut command).is_ok() && active_has_target()
+    let mut rustup = in_root(Command::new("rustup"));
+    run(rustup.args(["target", "add", WASM])).is_ok() && active_has_target()
 }
 
 fn debian_has_toolchain() -> bool {
     let mut command = Command::new("dpkg-query");
     command.args(["--show", "--showformat=${db:Status-Status} "]);
     command.args(DEBIAN_PACKAGES);
-    output(&mut command).is_some_and(|states| {
-        states
-            .split_whitespace()
-            .filter(|state| *state == "installed")
-            .count()
-            == DEBIAN_PACKAGES.len()
-    })
+    let states = output(&mut command).unwrap_or_default();
+    states.split(' ').eq(DEBIAN_PACKAGES.map(|_| "installed"))
 }
 
 /// Debian's cargo, without rustup's variables in the environment.
 fn debian_cargo() -> Command {
     let mut command = in_root(Command::new("/usr/bin/cargo"));
-    for variable in [
-        "CARGO",
-        "RUSTUP_TOOLCHAIN",
-        "RUSTFLAGS",
-        "CARGO_ENCODED_RUSTFLAGS",
-    ] {
-        command.env_remove(variable);
-    }
+    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+    command
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
     command.env("RUSTC", DEBIAN_RUSTC);
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", DEBIAN_LINKER);
     // Allows -Zbuild-std on a stable compiler.
@@ -177,11 +130,10 @@ fn debian_cargo() -> Command {
     command
 }
 
-/// Installs Debian packages, as root on a Debian machine.
-///
-/// # Errors
-///
-/// If not root (the message contains the command), or if apt fails.
+/// Debian's installer.
+pub const APT: &str = "/usr/bin/apt-get";
+
+/// Installs Debian packages, as root on a Debian machine; for others the error contains the command.
 pub fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
     let list = packages.join(" ");
     let is_root = output(Command::new("id").arg("-u")).is_some_and(|id| id == "0");
@@ -189,18 +141,12 @@ pub fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
         bail!("missing packages {purpose}; run\n    sudo apt-get install {list}");
     }
     println!("installing Debian packages {purpose}: {list}");
-    let apt = || {
-        let mut command = Command::new("apt-get");
-        command
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .current_dir(root());
-        command
-    };
-    // An outdated list names versions that no longer exist. Without a network, the installation below reports
-    // it.
-    let _ = run_quiet(apt().args(["-qq", "update"]));
-    let mut install = apt();
+    // An outdated list names versions that no longer exist. Without a network, the installation below reports it.
+    let _ = run_quiet(Command::new(APT).args(["-qq", "update"]));
+    let mut install = Command::new(APT);
     install.args(["-qq", "install", "--yes", "--no-install-recommends"]);
-    install.args(packages);
+    install
+        .args(packages)
+        .env("DEBIAN_FRONTEND", "noninteractive");
     run_quiet(&mut install).with_context(|| format!("cannot install {list}"))
 }

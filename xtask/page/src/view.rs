@@ -32,10 +32,6 @@ pub struct Options {
 }
 
 /// Builds the page, then serves it until interrupted.
-///
-/// # Errors
-///
-/// If a file cannot be read, the build fails or the server cannot start.
 #[expect(clippy::exit, reason = "an interrupted server has done its work")]
 pub fn run(options: &Options, profile: Profile) -> Result<()> {
     // Opened now: a wrong name is reported before the build.
