@@ -1,16 +1,14 @@
 //! Packages from PyPI, npm and crates.io that tests and builds need, with the versions that a list in the repository has.
 //! They are installed into the target directory, once; nothing is installed globally.
 
-use std::env::consts::EXE_SUFFIX;
-use std::ffi::OsString;
 use std::fs;
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
-use crate::process::{cargo, find_program, output, run, target_dir};
+use crate::process::{cargo, executable, find_program, in_root, output, run, target_dir};
 
 /// Runs `install`, unless it has succeeded for `folder` since the list last changed. `tools` names what it installs.
 pub(crate) fn once(
@@ -36,8 +34,8 @@ pub(crate) fn once(
 pub(crate) fn python(folder: &Path, list: &Path, tools: &str, options: &[&str]) -> Result<()> {
     once(folder, list, tools, || {
         let installed = environment(folder).and_then(|()| {
-            let mut pip = pip(folder);
-            pip.args(["install", "--quiet"]).args(options);
+            let mut pip = program(folder, "python")?;
+            pip.args(["-m", "pip", "install", "--quiet"]).args(options);
             run(pip.arg("--requirement").arg(list))
         });
         // Tests that find an incomplete one would fail instead of being skipped.
@@ -45,11 +43,16 @@ pub(crate) fn python(folder: &Path, list: &Path, tools: &str, options: &[&str]) 
     })
 }
 
+/// Fails in a Node that is too old for the tools.
+const OLDEST_NODE: &str = "const [a, b] = process.versions.node.split('.'); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)";
+
 /// Installs the packages of a `package.json` into a folder.
 /// If that fails, no part of them stays.
 pub(crate) fn npm(folder: &Path, list: &Path, tools: &str) -> Result<()> {
     let npm = find_program(&["npm"]).context("no npm here")?;
-    find_program(&["node"]).context("no node here")?;
+    let node = find_program(&["node"]).context("no node here")?;
+    let is_new = output(Command::new(node).args(["-e", OLDEST_NODE])).is_some();
+    ensure!(is_new, "this Node is older than 20.19");
     once(folder, list, tools, || {
         fs::copy(list, folder.join("package.json"))?;
         let mut install = Command::new(npm);
@@ -63,7 +66,7 @@ pub(crate) fn npm(folder: &Path, list: &Path, tools: &str) -> Result<()> {
 /// Builds a program from crates.io, once for a version, and returns its path.
 pub(crate) fn built(name: &str, version: &str) -> Result<PathBuf> {
     let folder = target_dir().join(format!("tools/{name}-{version}"));
-    let program = folder.join(format!("bin/{name}{}", EXE_SUFFIX));
+    let program = folder.join("bin").join(executable(name));
     if !program.is_file() {
         println!("building {name} {version} into {}", folder.display());
         let mut install = cargo();
@@ -84,30 +87,20 @@ pub(crate) fn or_skip(result: Result<()>, skipped: &str) -> bool {
 /// Makes a virtual environment in a folder.
 pub(crate) fn environment(folder: &Path) -> Result<()> {
     let python = find_program(&["python3", "python"]).context("no Python here")?;
-    if output(Command::new(&python).args(["-c", OLDEST])).is_none() {
-        bail!("this Python is older than 3.9, or does not run");
-    }
+    let is_new = output(Command::new(&python).args(["-c", OLDEST])).is_some();
+    ensure!(is_new, "this Python is older than 3.9, or does not run");
     run(Command::new(python).args(["-m", "venv"]).arg(folder))
 }
 
 /// Fails in a Python that is too old.
 const OLDEST: &str = "import sys; sys.exit(sys.version_info < (3, 9))";
 
-/// The folder of an environment's programs.
-pub(crate) fn programs(environment: &Path) -> PathBuf {
-    environment.join(if cfg!(windows) { "Scripts" } else { "bin" })
-}
-
-/// An environment's pip.
-pub(crate) fn pip(environment: &Path) -> Command {
-    let mut pip = Command::new(programs(environment).join("python"));
-    pip.args(["-m", "pip"]);
-    pip
-}
-
-/// The search path with a folder in front.
-pub(crate) fn before_path(folder: PathBuf) -> Result<OsString> {
+/// A program of an environment, with the others there on its search path.
+pub(crate) fn program(environment: &Path, name: &str) -> Result<Command> {
+    let folder = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let mut command = in_root(Command::new(folder.join(executable(name))));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = iter::once(folder).chain(std::env::split_paths(&path));
-    Ok(std::env::join_paths(folders)?)
+    command.env("PATH", std::env::join_paths(folders)?);
+    Ok(command)
 }

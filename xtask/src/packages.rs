@@ -7,7 +7,6 @@ pub(crate) mod vscode;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -15,13 +14,13 @@ use serde_json::Value;
 use crate::dist::copy_licences;
 use crate::installed;
 use crate::page::{copy_folder, replace_folder};
-use crate::process::{find_program, output, root};
+use crate::process::root;
 
 /// The workspace's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Puts together all files of the package `name` in the folder `out`. Returns its manifest.
-fn stage(name: &str, page: &Path, out: &Path) -> Result<Value> {
+/// Puts together all files of the package `name` in the folder `out`.
+fn stage(name: &str, page: &Path, out: &Path) -> Result<()> {
     replace_folder(out)?;
     copy_folder(&root().join("packages").join(name), out)?;
     copy_folder(page, &out.join("site"))?;
@@ -30,22 +29,12 @@ fn stage(name: &str, page: &Path, out: &Path) -> Result<Value> {
     let mut manifest: Value = serde_json::from_str(&fs::read_to_string(&path)?)
         .with_context(|| format!("cannot read {}", path.display()))?;
     manifest["version"] = VERSION.into();
-    fs::write(&path, format!("{manifest:#}\n"))?;
-    Ok(manifest)
+    Ok(fs::write(&path, format!("{manifest:#}\n"))?)
 }
-
-/// Fails in a Node that is too old for the tests' tools.
-const OLDEST: &str = "const [a, b] = process.versions.node.split('.'); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)";
 
 /// Copies a folder of `tests` to `out`, with the npm packages that it lists, which `tools` names. Returns whether all is
 /// there; if not, it says why the tests of `skipped` are skipped.
 pub(crate) fn with_tools(source: &Path, out: &Path, tools: &str, skipped: &str) -> Result<bool> {
-    let node = find_program(&["node"]);
-    let is_old = |node| output(Command::new(node).args(["-e", OLDEST])).is_none();
-    if node.is_some_and(is_old) {
-        println!("this Node is older than 20.19; tests of {skipped} are skipped");
-        return Ok(false);
-    }
     let npm = installed::npm(out, &source.join("package.json"), tools);
     let is_there = installed::or_skip(npm, skipped);
     if is_there {

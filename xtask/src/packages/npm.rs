@@ -31,13 +31,8 @@ pub(crate) fn sites(page: &Path) -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     let mut install = npm(&folder)?;
-    install.args([
-        "install",
-        "--no-save",
-        "--ignore-scripts",
-        "--offline",
-        "--silent",
-    ]);
+    install.args(["install", "--no-save", "--offline"]);
+    install.args(["--ignore-scripts", "--silent"]);
     run(install.arg(pack(page)?))?;
     run_quiet(npm(&folder)?.args(["run", "--silent", "sites"]))?;
     Ok(Some(folder))
