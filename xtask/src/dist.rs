@@ -16,15 +16,16 @@ mod inside;
 mod licences;
 mod portable;
 mod sbom;
-mod sums;
 mod symbols;
 mod wheel;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use sha2::{Digest as _, Sha256};
 
 use crate::book;
 use crate::fingerprint::files_under;
@@ -39,11 +40,10 @@ use self::inside::{Crates, Part};
 
 pub(crate) use self::wheel::build as wheel;
 
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Where to write it
-    #[arg(long, default_value = "dist")]
+    /// Where to write it: a new or an empty folder, but that of the default is replaced
+    #[arg(long, default_value = OUT)]
     out: PathBuf,
     #[command(flatten)]
     page: Given,
@@ -61,18 +61,18 @@ pub(crate) struct Options {
 /// The project's licences, which lie beside whatever is given to others.
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
+/// Where it is written if no other folder is asked for.
+const OUT: &str = "dist";
+
 /// The target that is built for if no other is asked for.
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Builds everything, and writes it to a folder relative to the repository's root.
-///
-/// # Errors
-///
-/// If a build fails, a program needs a newer system than it should, the licence of a crate is missing or unknown, or a
-/// file cannot be written.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let out = root().join(&options.out);
-    check(&out, options.page.page.as_deref())?;
+    let given = options.page.page.as_ref();
+    let given = given.map(std::path::absolute).transpose()?;
+    check(&out, out == root().join(OUT), given.as_deref())?;
     let page = options.page.folder()?;
     replace_folder(&out)?;
     copy_licences(&out)?;
@@ -81,11 +81,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.site {
         packages_and_programs(options, &page, &out)?;
     }
-    sums::write(&out)?;
+    let mut sums = String::new();
     for file in files_under(&out)? {
-        let size = fs::metadata(&file)?.len().div_ceil(1024);
-        println!("{size:>8} KiB  {}", file.strip_prefix(&out)?.display());
+        let content = fs::read(&file)?;
+        let name = file.strip_prefix(&out)?.display();
+        for byte in Sha256::digest(&content) {
+            write!(sums, "{byte:02x}")?;
+        }
+        writeln!(sums, "  {name}")?;
+        println!("{:>8} KiB  {name}", content.len().div_ceil(1024));
     }
+    fs::write(out.join("SHA256SUMS"), sums)?;
     println!("all that is given to others is in {}", out.display());
     Ok(())
 }
@@ -101,28 +107,19 @@ fn packages_and_programs(options: &Options, page: &Path, out: &Path) -> Result<(
     Ok(())
 }
 
-/// Fails if what is in the folder may be somebody's: it is removed before anything is written.
-fn check(out: &Path, page: Option<&Path>) -> Result<()> {
-    let shown = out.display();
+/// Fails if what is in the folder may be somebody's, or is the page to take: it is removed before anything is written.
+fn check(out: &Path, is_ours: bool, page: Option<&Path>) -> Result<()> {
+    let is_empty = fs::read_dir(out).map_or(!out.exists(), |mut files| files.next().is_none());
     ensure!(
-        !out.is_symlink(),
-        "{shown} is a link: name the folder itself"
+        is_ours || is_empty,
+        "{} would be removed with what is in it: name a new folder, or remove it yourself",
+        out.display()
     );
-    if !out.exists() {
-        return Ok(());
-    }
-    let is_empty = out.is_dir() && fs::read_dir(out)?.next().is_none();
     ensure!(
-        is_empty || sums::are_of(out),
-        "{shown} has something else than `cargo xtask dist` writes, and would be removed: name a new folder, or remove it yourself"
+        page.is_none_or(|page| is_empty || !page.starts_with(out)),
+        "the page to take lies in {}, which is removed before: name another --out",
+        out.display()
     );
-    if let Some(page) = page {
-        let page = fs::canonicalize(page).with_context(|| format!("no {}", page.display()))?;
-        ensure!(
-            !page.starts_with(fs::canonicalize(out)?),
-            "the page to take lies in {shown}, which is removed before: name another --out"
-        );
-    }
     Ok(())
 }
 
@@ -133,7 +130,7 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     book::build(&site, &site.join(book::IN_SITE))?;
     link_book(&site.join(INDEX))?;
     copy_licences(&site)?;
-    let components = Crates::read()?.inside(&[Part("vramscope-app", WASM, &[])])?;
+    let components = Crates::read()?.inside(&[("vramscope-app", WASM, &[])])?;
     licences::write(&components, &site.join("THIRD-PARTY.txt"))?;
     sbom::write(&components, &out.join("site.cdx.json"))?;
     for name in ["Containerfile", "nginx.conf"] {
@@ -146,7 +143,7 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
 fn link_book(index: &Path) -> Result<()> {
     let page = fs::read_to_string(index)?;
     let link = format!("<link rel=\"help\" href=\"{}/\">\n  </head>", book::IN_SITE);
-    anyhow::ensure!(page.contains("</head>"), "no head in {}", index.display());
+    ensure!(page.contains("</head>"), "no head in {}", index.display());
     fs::write(index, page.replacen("</head>", &link, 1))?;
     Ok(())
 }
@@ -158,28 +155,18 @@ fn programs(target: &str, features: &[&str], page: &Path, out: &Path) -> Result<
     let built = portable::build(target, features, page, &builders)?;
     let linked = portable::linked(&builders)?;
     let folder = out.join("bin").join(target);
+    let page: Part = ("vramscope-app", WASM, &[]);
+    let library: Part = ("vramscope-inject", target, &[]);
     let parts = [
-        [
-            Part("vramscope-cli", target, features),
-            Part("vramscope-app", WASM, &[]),
-        ],
-        [
-            Part("vramscope-capture", target, &[]),
-            Part("vramscope-inject", target, &[]),
-        ],
+        [("vramscope-cli", target, features), page],
+        [("vramscope-capture", target, &[]), library],
     ];
     for (program, parts) in built.iter().zip(parts) {
         copy_into(program, &folder)?;
         let mut components = crates.inside(&parts)?;
         components.extend(linked.iter().cloned());
-        let beside = |ending| {
-            folder.join(
-                program
-                    .with_extension(ending)
-                    .file_name()
-                    .unwrap_or_default(),
-            )
-        };
+        let copy = folder.join(program.file_name().unwrap_or_default());
+        let beside = |ending| copy.with_extension(ending);
         licences::write(&components, &beside("THIRD-PARTY.txt"))?;
         sbom::write(&components, &beside("cdx.json"))?;
     }
@@ -208,25 +195,14 @@ mod tests {
     fn only_what_was_written_before_is_replaced() -> Result<()> {
         let folder = std::env::temp_dir().join(format!("vramscope-dist-{}", std::process::id()));
         let out = folder.join("out");
-        check(&out, None)?;
-        fs::create_dir_all(out.join("site"))?;
-        check(&out, None).expect_err("it has a folder");
-        fs::write(out.join("site/.nojekyll"), "")?;
-        // What a download lists is not what lies beside it.
-        fs::write(out.join("SHA256SUMS"), "00  image.iso\n")?;
-        check(&out, None).expect_err("the sums are of another file");
-        fs::remove_file(out.join("SHA256SUMS"))?;
-        sums::write(&out)?;
-        check(&out, None)?;
-        check(&out, Some(&folder))?;
-        check(&out, Some(&out.join("site"))).expect_err("the page would be removed");
+        check(&out, false, None)?;
+        fs::create_dir_all(&out)?;
+        check(&out, false, None)?;
         fs::write(out.join(".thesis"), "")?;
-        check(&out, None).expect_err("it has another file");
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::symlink(&out, folder.join("link"))?;
-            check(&folder.join("link"), None).expect_err("it is a link");
-        }
+        check(&out, false, None).expect_err("it has a file");
+        check(&out.join(".thesis"), false, None).expect_err("it is a file");
+        check(&out, true, Some(&folder))?;
+        check(&out, true, Some(&out.join("site"))).expect_err("the page would be removed");
         Ok(fs::remove_dir_all(folder)?)
     }
 }

@@ -9,18 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use spdx::{Expression, LicenseReq, ParseMode};
 
 use crate::process::{cargo, output, root};
 
 /// One of the project's packages, the target that it is compiled for, and the features that it has there.
-pub(super) struct Part<'a>(
-    pub(super) &'a str,
-    pub(super) &'a str,
-    pub(super) &'a [&'a str],
-);
+pub(super) type Part<'a> = (&'a str, &'a str, &'a [&'a str]);
 
 /// Something with a licence of its own.
 #[derive(Clone)]
@@ -89,31 +85,19 @@ impl Crates {
         let metadata = output(&mut metadata).context("cargo metadata failed")?;
         let metadata: Value = serde_json::from_str(&metadata)?;
         let packages = list(&metadata["packages"]).iter();
+        let packages = packages.map(|it| ((text(&it["name"]), text(&it["version"])), it.clone()));
         let nodes = list(&metadata["resolve"]["nodes"]).iter();
+        let used = |node: &Value| list(&node["dependencies"]).iter().map(text).collect();
         Ok(Self {
-            packages: packages
-                .map(|package| {
-                    let key = (text(&package["name"]), text(&package["version"]));
-                    (key, package.clone())
-                })
-                .collect(),
-            uses: nodes
-                .map(|node| {
-                    let used = list(&node["deps"]).iter().map(|used| text(&used["pkg"]));
-                    (text(&node["id"]), used.collect())
-                })
-                .collect(),
+            packages: packages.collect(),
+            uses: nodes.map(|node| (text(&node["id"]), used(node))).collect(),
         })
     }
 
     /// The components of an artefact by name, with Rust's own library.
-    ///
-    /// # Errors
-    ///
-    /// If a licence is missing or not accepted.
     pub(super) fn inside(&self, parts: &[Part<'_>]) -> Result<Vec<Component>> {
         let mut names = BTreeSet::new();
-        for Part(package, target, features) in parts {
+        for (package, target, features) in parts {
             names.extend(compiled_in(package, target, features)?);
         }
         let mut packages = Vec::new();
@@ -123,12 +107,10 @@ impl Crates {
         }
         let mut components = vec![rust()?];
         for package in &packages {
-            let mut component = component(package)?;
-            let used = self.uses.get(&text(&package["id"]));
-            let used = used.map_or(&[][..], Vec::as_slice);
+            let used = &self.uses[&text(&package["id"])];
             let inside = packages.iter().filter(|it| used.contains(&text(&it["id"])));
-            component.uses = inside.map(|package| id(package)).collect();
-            components.push(component);
+            let uses = inside.map(|package| id(package)).collect();
+            components.push(component(package, uses)?);
         }
         Ok(components)
     }
@@ -146,15 +128,14 @@ fn compiled_in(
     tree.args(["--package", package, "--target", target]);
     tree.args(features);
     let tree = output(&mut tree).with_context(|| format!("cargo tree failed for {package}"))?;
-    let pairs = tree.lines().filter_map(|line| line.split_once(" v"));
-    Ok(pairs
-        .filter_map(|(name, rest)| {
-            Some((name.to_owned(), rest.split_whitespace().next()?.to_owned()))
-        })
-        .collect())
+    let pairs = tree.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(" v")?;
+        Some((name.to_owned(), rest.split_whitespace().next()?.to_owned()))
+    });
+    Ok(pairs.collect())
 }
 
-fn component(package: &Value) -> Result<Component> {
+fn component(package: &Value, uses: BTreeSet<String>) -> Result<Component> {
     let (name, version) = (text(&package["name"]), text(&package["version"]));
     let told = text(&package["license"]);
     let licence = Expression::canonicalize(&told)?.unwrap_or(told);
@@ -164,23 +145,19 @@ fn component(package: &Value) -> Result<Component> {
         parsed.evaluate(|asked| ACCEPTED.iter().any(|accepted| is(asked, accepted))),
         "{name} {version} is under {licence}, which xtask/src/dist/inside.rs does not accept"
     );
-    // The project's own licences stand beside all it gives away.
-    let texts = if package["source"].is_null() {
-        Vec::new()
-    } else {
-        texts(package, &parsed)?
+    let texts = match package["source"].is_null() {
+        // The project's own licences stand beside all it gives away.
+        true => Vec::new(),
+        false => texts(package, &parsed)?,
     };
     Ok(Component {
         id: id(package),
-        address: match package["repository"].as_str() {
-            Some(_) if package["source"].is_null() => String::new(),
-            _ => format!("https://crates.io/crates/{name}/{version}"),
-        },
+        address: format!("https://crates.io/crates/{name}/{version}"),
         name,
         version,
         licence,
         texts,
-        uses: BTreeSet::new(),
+        uses,
     })
 }
 
@@ -198,11 +175,8 @@ fn texts(package: &Value, licence: &Expression) -> Result<Vec<PathBuf>> {
             texts.push(entry.path());
         }
     }
-    texts.extend(
-        package["license_file"]
-            .as_str()
-            .map(|file| folder.join(file)),
-    );
+    let told = package["license_file"].as_str();
+    texts.extend(told.map(|file| folder.join(file)));
     let within = WITHIN_CRATES.iter().filter(|(within, _)| *within == name);
     texts.extend(within.map(|(_, file)| folder.join(file)));
     let missing = MISSING.iter().filter(|(missing, _)| *missing == name);
@@ -210,9 +184,10 @@ fn texts(package: &Value, licence: &Expression) -> Result<Vec<PathBuf>> {
     if texts.is_empty() && licence.evaluate(|asked| is(asked, "Apache-2.0")) {
         texts.push(root().join("LICENSE-APACHE"));
     }
-    if texts.is_empty() {
-        bail!("{name} has no file with its licence ({licence}); look for the text");
-    }
+    ensure!(
+        !texts.is_empty(),
+        "{name} has no file with its licence ({licence}); look for the text"
+    );
     texts.sort();
     texts.dedup();
     Ok(texts)

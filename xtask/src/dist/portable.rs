@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::installed;
-use crate::process::{find_program, in_root, output, root, run, run_for_output, target_dir};
+use crate::process::{find_program, output, root, run, run_for_output, target_dir};
 use crate::python;
 
 use super::inside::Component;
@@ -28,22 +28,14 @@ pub(super) fn build(
 ) -> Result<[PathBuf; 2]> {
     let compile =
         |package, features: &[&str], profile, inside: Option<(&str, &Path)>, file: &str| {
-            let mut zigbuild = in_root(Command::new(
-                installed::programs(builders).join("cargo-zigbuild"),
-            ));
-            zigbuild
-                .args(["zigbuild", "--locked", "--package", package])
-                .args(features)
-                .args(["--profile", profile, "--target"])
-                .arg(format!("{target}.{GLIBC}"))
-                .env(
-                    "PATH",
-                    installed::before_path(installed::programs(builders))?,
-                )
-                .env_remove("VRAMSCOPE_PAGE")
-                .env_remove("VRAMSCOPE_INJECT")
-                .envs(inside);
-            run(&mut zigbuild)?;
+            let mut zigbuild = installed::program(builders, "cargo-zigbuild")?;
+            zigbuild.args(["zigbuild", "--locked", "--package", package]);
+            zigbuild.args(features).args(["--profile", profile]);
+            zigbuild.args(["--target", &format!("{target}.{GLIBC}")]);
+            // Inherited variables would replace what is inside.
+            zigbuild.env_remove("VRAMSCOPE_PAGE");
+            zigbuild.env_remove("VRAMSCOPE_INJECT");
+            run(zigbuild.envs(inside))?;
             let built = target_dir().join(target).join(profile).join(file);
             symbols::hold(&built, GLIBC)?;
             anyhow::Ok(built)
@@ -52,24 +44,13 @@ pub(super) fn build(
     let library = "libvramscope_inject.so";
     let library = compile("vramscope-inject", &[], "injected", None, library)?;
     let carried = Some(("VRAMSCOPE_INJECT", library.as_path()));
-    let capture = compile(
-        "vramscope-capture",
-        &[],
-        "release",
-        carried,
-        "vramscope-capture",
-    )?;
+    let capture = "vramscope-capture";
+    let capture = compile(capture, &[], "release", carried, capture)?;
     let shown = Some(("VRAMSCOPE_PAGE", page));
     let program = compile("vramscope-cli", features, "release", shown, "vramscope")?;
-    let programs = [program, capture];
-    if starter(target, &programs[0]).is_none() {
-        println!("nothing here runs programs for {target}: they are not started");
-        return Ok(programs);
-    }
-    for program in &programs {
-        starts(target, program)?;
-    }
-    Ok(programs)
+    starts(target, &program)?;
+    starts(target, &capture)?;
+    Ok([program, capture])
 }
 
 /// The command that starts a program: itself, or for another processor qemu with the C library of Debian's cross compilers.
@@ -87,12 +68,16 @@ fn starter(target: &str, program: &Path) -> Option<Command> {
 
 /// Checks that a program starts, and tells the version of all others; and that `vramscope` reads a snapshot.
 fn starts(target: &str, program: &Path) -> Result<()> {
-    let starter = || starter(target, program).context("the program cannot be started here");
+    let (Some(mut version), Some(mut peak)) = (starter(target, program), starter(target, program))
+    else {
+        println!("nothing here runs programs for {target}: it is not started");
+        return Ok(());
+    };
     if program.ends_with("vramscope") {
         let snapshot = root().join("tests/fixtures/torch-2.15.0/training.pickle");
-        run_for_output(starter()?.arg("peak").arg(snapshot))?;
+        run_for_output(peak.arg("peak").arg(snapshot))?;
     }
-    let told = run_for_output(starter()?.arg("--version"))?;
+    let told = run_for_output(version.arg("--version"))?;
     let version = env!("CARGO_PKG_VERSION");
     ensure!(
         told.split_whitespace().nth(1) == Some(version),
@@ -104,7 +89,7 @@ fn starts(target: &str, program: &Path) -> Result<()> {
 
 /// What zig links with everything.
 pub(super) fn linked(builders: &Path) -> Result<Vec<Component>> {
-    let mut ask = Command::new(installed::programs(builders).join("python"));
+    let mut ask = installed::program(builders, "python")?;
     let script = "import os, ziglang; print(os.path.dirname(ziglang.__file__))";
     let folder = output(ask.args(["-c", script])).context("zig is not installed")?;
     let folder = Path::new(&folder);

@@ -47,16 +47,13 @@ fn list(name: &str, components: &[Component]) -> Value {
 }
 
 fn entry(it: &Component) -> Value {
-    let mut entry = json!({
+    json!({
         "type": "library",
         "bom-ref": it.id,
         "name": it.name,
         "version": it.version,
         "purl": it.id,
         "licenses": [{"expression": it.licence}],
-    });
-    if !it.address.is_empty() {
-        entry["externalReferences"] = json!([{"type": "distribution", "url": it.address}]);
-    }
-    entry
+        "externalReferences": [{"type": "distribution", "url": it.address}],
+    })
 }

@@ -2,13 +2,12 @@
 //! for them.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::Result;
 
 use crate::installed;
 use crate::page::replace_folder;
-use crate::process::{in_root, root, run, target_dir};
+use crate::process::{root, run, target_dir};
 use crate::python;
 use crate::toolchain::WASM;
 
@@ -21,30 +20,21 @@ pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
     let folder = target_dir().join("python/wheels").join(target);
     replace_folder(&folder)?;
     let package = root().join("crates/vramscope-python");
-    let parts = [
-        Part("vramscope-python", target, &[]),
-        Part("vramscope-app", WASM, &[]),
-    ];
-    let mut components = Crates::read()?.inside(&parts)?;
+    let module: Part = ("vramscope-python", target, &[]);
+    let shown: Part = ("vramscope-app", WASM, &[]);
+    let mut components = Crates::read()?.inside(&[module, shown])?;
     components.extend(portable::linked(&builders)?);
     licences::write(&components, &package.join("THIRD-PARTY.txt"))?;
     let list = target_dir().join("python/vramscope.cdx.json");
     sbom::write(&components, &list)?;
-    let mut maturin = in_root(Command::new(installed::programs(&builders).join("maturin")));
+    let mut maturin = installed::program(&builders, "maturin")?;
+    maturin.args(["build", "--quiet", "--locked", "--zig", "--target", target]);
+    maturin.args(["--release", "--compatibility", "manylinux2014"]);
     maturin
-        .args(["build", "--quiet", "--locked", "--zig", "--target", target])
-        .arg("--release")
-        .args(["--compatibility", "manylinux2014", "--manifest-path"])
-        .arg(package.join("Cargo.toml"))
-        .arg("--sbom-include")
-        .arg(&list)
-        .arg("--out")
-        .arg(&folder)
-        .env("VRAMSCOPE_PAGE", page)
-        .env(
-            "PATH",
-            installed::before_path(installed::programs(&builders))?,
-        );
-    run(&mut maturin)?;
+        .arg("--manifest-path")
+        .arg(package.join("Cargo.toml"));
+    maturin.arg("--sbom-include").arg(&list);
+    maturin.arg("--out").arg(&folder);
+    run(maturin.env("VRAMSCOPE_PAGE", page))?;
     python::wheel_in(&folder)
 }
