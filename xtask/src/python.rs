@@ -6,16 +6,15 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::dist::{self, TARGET};
 use crate::fingerprint::files_under;
-use crate::installed::{self, before_path, environment, pip, programs};
+use crate::installed::{self, environment};
 use crate::page::{self, Given, copy_folder, replace_folder};
-use crate::process::{cargo, in_root, root, run as run_command, run_for_output, target_dir};
+use crate::process::{cargo, root, run as run_command, run_for_output, target_dir};
 use crate::program;
 
 /// A C compiler that links against the C library of old systems, and for other processors.
@@ -24,7 +23,6 @@ pub(crate) const ZIG: &str = "ziglang==0.17.1";
 /// Has cargo link by it.
 const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
 
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Build the wheel for users, optimised, and test nothing
@@ -65,7 +63,8 @@ pub(crate) fn wheel_with(page: &Path) -> Result<PathBuf> {
 /// The environment with what builds for others, from PyPI too.
 pub(crate) fn builders() -> Result<PathBuf> {
     let tools = tools()?;
-    run_command(pip(&tools).args(["install", "--quiet", ZIG, ZIGBUILD]))?;
+    let mut pip = installed::program(&tools, "python")?;
+    run_command(pip.args(["-m", "pip", "install", "--quiet", ZIG, ZIGBUILD]))?;
     Ok(tools)
 }
 
@@ -84,49 +83,28 @@ pub(crate) fn test(program: &Path) -> Result<()> {
 fn test_with(tools: &Path, wheel: &Path, program: &Path) -> Result<()> {
     in_bare_environment(wheel)?;
     install(tools, wheel)?;
-    let python = programs(tools).join("python");
-    let tests = root().join("tests/python");
-    let mut pytest = Command::new(&python);
+    let mut pytest = installed::program(tools, "python")?;
     pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"]);
-    run_command(pytest.current_dir(&tests).env("VRAMSCOPE_BIN", program))?;
-    check_types(&python, &tests)
-}
-
-/// The types, by both checkers: the package's own, those of a user's program, and the stub against the module.
-fn check_types(python: &Path, tests: &Path) -> Result<()> {
-    let mypy: [&[&str]; 3] = [
-        &["mypy", "--strict", "--package", "vramscope"],
-        &["mypy", "--strict", "example.py"],
-        &["mypy.stubtest", "vramscope._vramscope"],
-    ];
-    for check in mypy {
-        let mut command = Command::new(python);
-        command.arg("-m").args(check).current_dir(tests);
-        command.env("MYPY_CACHE_DIR", target_dir().join("python/mypy"));
-        run_command(&mut command)?;
-    }
-    let mut pyright = Command::new(python);
-    pyright.args(["-m", "pyright", "--project", ".", "--pythonpath"]);
-    run_command(pyright.arg(python).current_dir(tests))
+    pytest.current_dir(root().join("tests/python"));
+    pytest.env("MYPY_CACHE_DIR", target_dir().join("python/mypy"));
+    run_command(pytest.env("VRAMSCOPE_BIN", program))
 }
 
 /// The package alone, in an environment that has nothing else: it needs nothing else.
 fn in_bare_environment(wheel: &Path) -> Result<()> {
     let bare = target_dir().join("python/bare");
-    if bare.exists() {
-        fs::remove_dir_all(&bare).context("cannot remove the last bare environment")?;
-    }
+    replace_folder(&bare)?;
     environment(&bare)?;
     install(&bare, wheel)?;
     let script = root().join("tests/python/bare.py");
-    run_command(Command::new(programs(&bare).join("python")).arg(script))
+    run_command(installed::program(&bare, "python")?.arg(script))
 }
 
 /// Puts the package into an environment, in place of an older one. It needs no other package.
 pub(crate) fn install(environment: &Path, wheel: &Path) -> Result<()> {
-    let mut pip = pip(environment);
-    pip.args(["install", "--quiet", "--no-index", "--force-reinstall"]);
-    run_command(pip.arg(wheel))
+    let mut pip = installed::program(environment, "python")?;
+    pip.args(["-m", "pip", "install", "--quiet", "--no-index"]);
+    run_command(pip.arg("--force-reinstall").arg(wheel))
 }
 
 /// Puts the built module into a wheel as the tests install it, and returns its path. maturin would build the module anew,
@@ -139,22 +117,16 @@ fn wheel(tools: &Path) -> Result<PathBuf> {
     let package = root().join("crates/vramscope-python");
     copy_folder(&package.join("python"), &inside)?;
     let built = format!("{DLL_PREFIX}_vramscope{DLL_SUFFIX}");
-    let name = format!(
-        "_vramscope{}",
-        if cfg!(windows) { ".pyd" } else { ".abi3.so" }
-    );
-    fs::copy(
-        target_dir().join("debug").join(built),
-        inside.join("vramscope").join(name),
-    )
-    .context("the Python module is not built")?;
-    let mut maturin = in_root(Command::new(programs(tools).join("maturin")));
+    let ending = if cfg!(windows) { "pyd" } else { "abi3.so" };
+    let module = inside.join(format!("vramscope/_vramscope.{ending}"));
+    fs::copy(target_dir().join("debug").join(built), module)
+        .context("the Python module is not built")?;
+    let mut maturin = installed::program(tools, "maturin")?;
     maturin.args(["pep517", "write-dist-info", "--metadata-directory"]);
     maturin.arg(&inside).arg("--manifest-path");
     maturin.arg(package.join("Cargo.toml"));
-    maturin.env("PATH", before_path(programs(tools))?);
     run_for_output(&mut maturin)?;
-    let mut pack = Command::new(programs(tools).join("python"));
+    let mut pack = installed::program(tools, "python")?;
     pack.args(["-m", "wheel", "pack"]).arg(&inside);
     run_command(pack.arg("--dest-dir").arg(&out))?;
     wheel_in(&out)
@@ -162,11 +134,7 @@ fn wheel(tools: &Path) -> Result<PathBuf> {
 
 /// The only wheel in a folder.
 pub(crate) fn wheel_in(folder: &Path) -> Result<PathBuf> {
-    let wheels = files_under(folder)?;
-    let mut wheels = wheels
-        .into_iter()
-        .filter(|file| file.extension().is_some_and(|it| it == "whl"));
-    wheels.next().context("maturin wrote no wheel")
+    files_under(folder)?.pop().context("maturin wrote no wheel")
 }
 
 /// The environment with the tools.
