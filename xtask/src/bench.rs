@@ -7,10 +7,9 @@
 mod capture;
 mod fleet;
 mod page_start;
-mod planning;
 mod program;
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,21 +20,7 @@ use serde_json::{Value, json};
 
 use crate::browser;
 use crate::page;
-use crate::process::{cargo, output, run as run_command, target_dir};
-
-/// Reads a pickle three times and prints the median in seconds.
-const PICKLE_LOAD: &str = "
-import gc, pickle, sys, time
-times = []
-for _ in range(1 if len(sys.argv) > 2 else 3):
-    with open(sys.argv[1], 'rb') as file:
-        start = time.perf_counter()
-        snapshot = pickle.load(file)
-        times.append(time.perf_counter() - start)
-    del snapshot
-    gc.collect()
-print(sorted(times)[len(times) // 2])
-";
+use crate::process::{cargo, output, root, run as run_command, target_dir};
 
 /// Maximum size of a file for CPython, which needs about five times as much memory.
 const PICKLE_LOAD_MOST_BYTES: u64 = 600 << 20;
@@ -43,7 +28,6 @@ const PICKLE_LOAD_MOST_BYTES: u64 = 600 << 20;
 /// Scenarios of many events, or of shapes that are hard to draw.
 const HARD_TO_DRAW: [&str; 4] = ["many-live", "tiny", "segment-each", "annotations"];
 
-/// Options of the command.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
@@ -82,7 +66,7 @@ enum Part {
 pub(crate) fn run(options: &Options) -> Result<()> {
     match &options.part {
         Some(Part::Capture) => return capture::measure(),
-        Some(Part::Planning) => return planning::measure(),
+        Some(Part::Planning) => return planning(),
         Some(Part::Fleet(options)) => return fleet::measure(options),
         Some(Part::Page { files }) => return page_start::measure(files),
         None => {}
@@ -103,6 +87,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     println!("(frame: from one to the next; input: until its frame; p95: 95 %)");
     println!("(a block under 50 ms is told as 0: browsers tell only of longer ones)");
     Ok(())
+}
+
+/// Packing, pools, graphs, the allocator's model and plans, by an example of a crate; of real snapshots too if
+/// `VRAMSCOPE_SHARED` names a folder with some.
+fn planning() -> Result<()> {
+    let mut bench = cargo();
+    bench.args(["run", "--release", "--quiet", "--package", "vramscope-plan"]);
+    bench.args(["--example", "planning", "--"]);
+    bench.arg(root().join("tests/fixtures/planning"));
+    let shared = std::env::var_os("VRAMSCOPE_SHARED");
+    run_command(bench.args(shared.map(|shared| Path::new(&shared).join("real"))))
 }
 
 /// All figures of a file, in the browser too if a page and the browser are given.
@@ -136,29 +131,26 @@ fn measured(file: &Path, browser: Option<&(PathBuf, PathBuf)>) -> Result<Value> 
 
 /// The snapshots to measure with. They are made once and kept.
 fn snapshots(options: &Options) -> Result<Vec<PathBuf>> {
-    let folder = target_dir().join("bench");
     let mut files = Vec::new();
     for &events in &options.events {
         files.push(training(events)?);
     }
-    files.push(make(&folder, "torture", &["torture"])?);
+    files.push(make("torture", &["torture"])?);
     for name in HARD_TO_DRAW {
-        files.push(make(&folder, name, &["scenario", name])?);
+        files.push(make(name, &["scenario", name])?);
     }
     files.extend(options.files.iter().cloned());
     Ok(files)
 }
 
-/// A snapshot of a training run. It is made once and kept.
+/// A snapshot of a training run.
 fn training(events: u32) -> Result<PathBuf> {
-    make(
-        &target_dir().join("bench"),
-        &format!("training-{events}"),
-        &["training", "--events", &events.to_string()],
-    )
+    let words = ["training", "--events", &events.to_string()];
+    make(&format!("training-{events}"), &words)
 }
 
-fn make(folder: &Path, name: &str, arguments: &[&str]) -> Result<PathBuf> {
+fn make(name: &str, arguments: &[&str]) -> Result<PathBuf> {
+    let folder = target_dir().join("bench");
     let path = folder.join(format!("{name}.pickle"));
     if !path.exists() {
         fs::create_dir_all(folder)?;
@@ -179,17 +171,26 @@ fn native(file: &Path) -> Result<Value> {
     last_line(output(bench.args(["--bench", "decode", "--"]).arg(file)))
 }
 
-/// Seconds that CPython's `pickle.load` takes; `None` without Python, or if the file is too large.
+/// Seconds that CPython's `pickle.load` takes, the best of three; `None` without Python, or if the file is too large.
 fn python(file: &Path, file_bytes: u64) -> Option<f64> {
     if file_bytes > PICKLE_LOAD_MOST_BYTES {
         return None;
     }
-    let result = Command::new("python3")
-        .args(["-c", PICKLE_LOAD])
-        .arg(file)
-        .output()
-        .ok()?;
-    String::from_utf8(result.stdout).ok()?.trim().parse().ok()
+    let load = format!(
+        "snapshot = pickle.load(open({:?}, 'rb'))",
+        file.display().to_string()
+    );
+    let setup = "import gc, pickle; gc.enable()";
+    timeit(Command::new("python3"), setup, &load)
+}
+
+/// Seconds that Python takes for a statement, the best of three; `None` if that fails.
+fn timeit(mut python: Command, setup: &str, statement: &str) -> Option<f64> {
+    python.args(["-m", "timeit", "--number", "1", "--repeat", "3"]);
+    python.args(["--unit", "sec", "--setup", setup, statement]);
+    // 1 loop, best of 3: 0.123 sec per loop
+    let told = output(&mut python)?;
+    told.split_once(": ")?.1.split(' ').next()?.parse().ok()
 }
 
 fn in_browser(file: &Path, page: &Path, chromium: &Path) -> Result<Value> {
@@ -211,32 +212,25 @@ fn browser_bench(page: &Path, chromium: &Path) -> Command {
 
 fn last_line(text: Option<String>) -> Result<Value> {
     let text = text.context("the benchmark failed; run its command by hand to see why")?;
-    let line = text
-        .lines()
-        .next_back()
-        .context("the benchmark printed nothing")?;
+    let line = text.lines().next_back().unwrap_or_default();
     serde_json::from_str(line).with_context(|| format!("the benchmark printed {line:?}"))
 }
 
 /// Prints all numbers that were measured: a column for each measurement, a row for each number by the names that lead to
 /// it. Bytes are shown as MB.
 fn print_table(columns: &[(String, Value)]) {
-    let mut names = Vec::new();
-    let mut figures = BTreeMap::new();
-    for (column, (_, measured)) in columns.iter().enumerate() {
-        for (name, value) in numbers("", measured) {
-            if !names.contains(&name) {
-                names.push(name.clone());
-            }
-            figures.insert((column, name), value);
-        }
-    }
+    let figures = columns.iter().map(|(_, measured)| numbers("", measured));
+    let figures: Vec<_> = figures.collect();
     print_row("", columns.iter().map(|(title, _)| title.clone()));
-    for name in names {
-        let cells = (0..columns.len()).map(|column| match figures.get(&(column, name.clone())) {
-            Some(bytes) if name.contains("bytes") => shown(bytes / 1e6),
-            Some(value) => shown(*value),
-            None => "-".to_owned(),
+    let mut printed = HashSet::new();
+    for (name, _) in figures.iter().flatten() {
+        if !printed.insert(name) {
+            continue;
+        }
+        let unit = if name.contains("bytes") { 1e6 } else { 1.0 };
+        let cells = figures.iter().map(|column| {
+            let figure = column.iter().find(|(other, _)| other == name);
+            figure.map_or("-".to_owned(), |(_, value)| shown(value / unit))
         });
         print_row(&name.replace("bytes", "mb"), cells);
     }
@@ -258,23 +252,18 @@ fn shown(value: f64) -> String {
 
 /// The numbers in a measurement, in its order.
 fn numbers(name: &str, measured: &Value) -> Vec<(String, f64)> {
-    let below = |below: &str, value| numbers(format!("{name} {below}").trim_start(), value);
-    match measured {
-        Value::Object(named) => named
-            .iter()
-            .flat_map(|(name, value)| below(name, value))
+    let below: Vec<(String, &Value)> = match measured {
+        Value::Object(named) => named.iter().map(|(key, it)| (key.clone(), it)).collect(),
+        Value::Array(all) => (1..)
+            .zip(all)
+            .map(|(n, it): (u32, _)| (n.to_string(), it))
             .collect(),
-        Value::Array(all) => {
-            let all = (1..).zip(all);
-            all.flat_map(|(number, value): (u32, _)| below(&number.to_string(), value))
-                .collect()
-        }
-        _ => measured
-            .as_f64()
-            .map(|value| (name.to_owned(), value))
-            .into_iter()
-            .collect(),
-    }
+        _ => return Vec::from_iter(measured.as_f64().map(|value| (name.to_owned(), value))),
+    };
+    let below = below.into_iter();
+    below
+        .flat_map(|(key, it)| numbers(format!("{name} {key}").trim_start(), it))
+        .collect()
 }
 
 #[cfg(test)]

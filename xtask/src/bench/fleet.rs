@@ -12,12 +12,12 @@ use clap::Args;
 use serde_json::{Value, json};
 use wait4::Wait4;
 
-use super::print_table;
 use super::program::median;
+use super::{print_table, timeit};
 use crate::consumers;
 use crate::fingerprint::files_under;
 use crate::fleet::FEATURE;
-use crate::installed::programs;
+use crate::installed;
 use crate::process::{built_in, cargo, output, run, target_dir};
 
 const PROGRAMS: [&str; 2] = ["vramscope", "vramscope-synth"];
@@ -38,23 +38,15 @@ const SQL: [&str; 4] = [
      order by bytes desc, rank limit 10",
 ];
 
-/// Times a query in DuckDB, with the files' folder as the first argument: milliseconds.
+/// The tables of the dataset in a folder, in DuckDB.
 const DUCKDB: &str = "
-import sys, time
 import duckdb
 duckdb.sql('set enable_progress_bar = false')
 for table in ('events', 'allocations'):
-    duckdb.sql(f\"create view {table} as select * from read_parquet('{sys.argv[1]}/{table}/*/*.parquet', \"
+    duckdb.sql(f\"create view {table} as select * from read_parquet('FOLDER/{table}/*/*.parquet', \"
                \"hive_partitioning = true, hive_types = {'rank': bigint})\")
-times = []
-for _ in range(3):
-    start = time.perf_counter()
-    duckdb.sql(sys.argv[2]).fetchall()
-    times.append(time.perf_counter() - start)
-print(round(sorted(times)[1] * 1e3))
 ";
 
-/// Options of the command.
 #[derive(Args)]
 pub(super) struct Options {
     /// Number of ranks
@@ -173,19 +165,18 @@ fn size(path: &Path, events: f64) -> Result<Value> {
 fn compare_sql(program: &Path, tools: &Path, dataset: &Path) -> Result<()> {
     let mut ask = Command::new(program);
     let has_engine = output(ask.args(["sql", "select 1"]).arg(dataset)).is_some();
-    let python = programs(&tools.join("python")).join("python");
+    let tables = DUCKDB.replace("FOLDER", &dataset.display().to_string());
     for sql in SQL {
-        let ours = match has_engine {
-            true => {
-                let (ms, _) = median(program, &["sql", sql, "--json"], &[dataset])?;
-                format!("{ms:.0} ms")
-            }
-            false => "not built in".to_owned(),
-        };
-        let mut duckdb = Command::new(&python);
-        let theirs = output(duckdb.args(["-c", DUCKDB]).arg(dataset).arg(sql));
-        let theirs = theirs.map_or("none".to_owned(), |ms| format!("{ms} ms"));
-        println!("{sql}\n  vramscope sql: {ours}; DuckDB, without its start: {theirs}");
+        let mut ours = "not built in".to_owned();
+        if has_engine {
+            let (ms, _) = median(program, &["sql", sql, "--json"], &[dataset])?;
+            ours = format!("{ms:.0} ms");
+        }
+        let duckdb = installed::program(&tools.join("python"), "python")?;
+        let fetch = format!("duckdb.sql({sql:?}).fetchall()");
+        let theirs = timeit(duckdb, &tables, &fetch);
+        let theirs = theirs.map_or("none".to_owned(), |s| format!("{:.0} ms", s * 1e3));
+        println!("{sql}\n  vramscope sql: {ours}; DuckDB, without its start, at best: {theirs}");
     }
     Ok(())
 }

@@ -2,7 +2,6 @@
 //!
 //! `tests/browser/src/start.rs` and `memory.rs` say what each figure is.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -24,7 +23,7 @@ pub(super) fn measure(files: &[PathBuf]) -> Result<()> {
         files => files.to_vec(),
     };
     let mut start = last_line(output(browser_bench(&page, &chromium).arg("--start")))?;
-    println!("since the navigation began (load {})", load());
+    println!("since the navigation began");
     let visits = [("10 Mbit/s", "cold"), ("from cache", "warm")];
     print_table(&visits.map(|(name, visit)| (name.to_owned(), start[visit].take())));
     let mut columns = Vec::new();
@@ -34,13 +33,7 @@ pub(super) fn measure(files: &[PathBuf]) -> Result<()> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         columns.push((name.into_owned(), memory));
     }
-    println!("\nmemory (load {})", load());
+    println!("\nmemory");
     print_table(&columns);
     Ok(())
-}
-
-/// What the machine has had to do in the last minute; empty on systems that do not tell.
-fn load() -> String {
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    load.split(' ').next().unwrap_or_default().to_owned()
 }
