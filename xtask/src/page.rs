@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use xtask_page::fingerprint::files_under;
 use xtask_page::page::write_app;
 pub(crate) use xtask_page::page::{
     FAST, INDEX, MINI, MINI_APP, Profile, VIEWER, build, compiled, copy_folder, replace_folder,
@@ -63,21 +64,20 @@ fn write_in_parts(app: &Path, mini: &Path, module: &Path) -> Result<()> {
         let closed = doors::closed(&open, part)?;
         let parts = parts::split(&closed, &first, folder, FIRST_PICTURE)?;
         write_app(folder, &first)?;
-        parts.tell(&folder.join("page.js"))?;
+        parts::tell(&parts, &folder.join("page.js"))?;
     }
     Ok(())
 }
 
 /// Removes what an embedded viewer's first picture takes from a copy of the page, where nobody embeds viewers.
 pub(crate) fn remove_mini(page: &Path) -> Result<()> {
-    for entry in fs::read_dir(page)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(MINI_APP) {
-            let path = entry.path();
-            match path.is_dir() {
-                true => fs::remove_dir_all(path)?,
-                false => fs::remove_file(path)?,
-            }
+    for file in files_under(page)? {
+        if file
+            .strip_prefix(page)?
+            .to_string_lossy()
+            .starts_with(MINI_APP)
+        {
+            fs::remove_file(file)?;
         }
     }
     Ok(())

@@ -6,24 +6,19 @@
 use std::collections::HashMap;
 
 use anyhow::{Result, ensure};
+use wasm_encoder::{Encode as _, Module, RawSection};
 use wasmparser::{
-    ExternalKind, KnownCustom, Linking, Parser, Payload, RelocAddendKind, RelocationEntry,
-    RelocationType, SymbolInfo, TypeRef,
+    KnownCustom, Linking, Parser, Payload, RelocAddendKind, RelocationEntry, RelocationType,
+    SymbolInfo, TypeRef,
 };
-
-use super::parts::leb128;
 
 /// The section with the relocations of the code.
 const RELOCATIONS: &str = "reloc.CODE";
 
 /// A module with its relocations, in which the doors of a part are closed.
-///
-/// # Errors
-///
-/// If it has no such doors, or cannot be read.
 pub(super) fn closed(module: &[u8], part: &str) -> Result<Vec<u8>> {
-    let symbols = Symbols::of(module, part)?;
-    ensure!(!symbols.behind.is_empty(), "no door leads to {part}");
+    let behind = behind(module, part)?;
+    ensure!(!behind.is_empty(), "no door leads to {part}");
     let mut calls = Vec::new();
     let mut relocations = Vec::new();
     for payload in Parser::new(0).parse_all(module) {
@@ -31,14 +26,14 @@ pub(super) fn closed(module: &[u8], part: &str) -> Result<Vec<u8>> {
             && section.name() == RELOCATIONS
             && let KnownCustom::Reloc(reader) = section.as_known()
         {
-            text(RELOCATIONS, &mut relocations);
-            leb128(reader.section_index() as usize, &mut relocations);
-            leb128(reader.entries().count() as usize, &mut relocations);
+            RELOCATIONS.encode(&mut relocations);
+            reader.section_index().encode(&mut relocations);
+            reader.entries().count().encode(&mut relocations);
             for entry in reader.entries() {
                 let mut entry = entry?;
                 // Those of types have the number of a type there.
                 let is_of_symbol = entry.ty != RelocationType::TypeIndexLeb;
-                if let Some(&(symbol, function)) = symbols.behind.get(&entry.index)
+                if let Some(&(symbol, function)) = behind.get(&entry.index)
                     && is_of_symbol
                 {
                     ensure!(
@@ -53,117 +48,80 @@ pub(super) fn closed(module: &[u8], part: &str) -> Result<Vec<u8>> {
         }
     }
     ensure!(!calls.is_empty(), "the module has no relocations of calls");
-    let mut out = Vec::new();
+    let mut out = Module::new();
     for payload in Parser::new(0).parse_all(module) {
         let payload = payload?;
-        if let Payload::Version { range, .. } = &payload {
-            out.extend(&module[range.clone()]);
-        }
         let Some((id, range)) = payload.as_section() else {
             continue;
         };
-        let mut content = module[range].to_vec();
+        let mut data = module[range].to_vec();
         match &payload {
             Payload::CodeSectionStart { .. } => {
                 for &(offset, function) in &calls {
-                    content[offset..offset + 5].copy_from_slice(&five_bytes(function));
+                    data[offset..offset + 5].copy_from_slice(&five_bytes(function));
                 }
             }
             Payload::CustomSection(section) if section.name() == RELOCATIONS => {
-                content = std::mem::take(&mut relocations);
+                data = std::mem::take(&mut relocations);
             }
             _ => {}
         }
-        out.push(id);
-        leb128(content.len(), &mut out);
-        out.extend(content);
+        out.section(&RawSection { id, data: &data });
     }
-    Ok(out)
+    Ok(out.finish())
 }
 
-/// What the linker knows of a part's doors.
-struct Symbols {
-    /// The symbol of an imported function → symbol and number of the exported one.
-    behind: HashMap<u32, (u32, u32)>,
-}
-
-impl Symbols {
-    fn of(module: &[u8], part: &str) -> Result<Self> {
-        let name = |side: &str| format!("__wasm_split_00{part}00_{side}_");
-        let (import, export) = (name("import"), name("export"));
-        let (mut functions, mut imported, mut exported) = (0, HashMap::new(), HashMap::new());
-        let mut symbol_of = HashMap::new();
-        for payload in Parser::new(0).parse_all(module) {
-            match payload? {
-                Payload::ImportSection(imports) => {
-                    for item in imports.into_imports() {
-                        let item = item?;
-                        if matches!(item.ty, TypeRef::Func(_)) {
-                            if let Some(door) = item.name.strip_prefix(&import) {
-                                imported.insert(door.to_owned(), functions);
-                            }
-                            functions += 1;
-                        }
+/// What the linker knows of a part's doors: the symbol of an imported function → symbol and number of the exported one.
+fn behind(module: &[u8], part: &str) -> Result<HashMap<u32, (u32, u32)>> {
+    let name = |side: &str| format!("__wasm_split_00{part}00_{side}_");
+    let (import, export) = (name("import"), name("export"));
+    let (mut imports, mut imported, mut exported) = (Vec::new(), Vec::new(), HashMap::new());
+    for payload in Parser::new(0).parse_all(module) {
+        match payload? {
+            Payload::ImportSection(section) => {
+                for item in section.into_imports() {
+                    let item = item?;
+                    if matches!(item.ty, TypeRef::Func(_)) {
+                        imports.push(item.name);
                     }
                 }
-                Payload::ExportSection(exports) => {
-                    for item in exports {
-                        let item = item?;
-                        let door = item.name.strip_prefix(&export);
-                        if let (Some(door), ExternalKind::Func) = (door, item.kind) {
-                            exported.insert(door.to_owned(), item.index);
-                        }
-                    }
-                }
-                Payload::CustomSection(section) => {
-                    if let KnownCustom::Linking(linking) = section.as_known() {
-                        for subsection in linking.subsections() {
-                            if let Linking::SymbolTable(table) = subsection? {
-                                for (symbol, info) in (0..).zip(table) {
-                                    if let SymbolInfo::Func { index, .. } = info? {
-                                        symbol_of.insert(index, symbol);
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
-                _ => {}
             }
+            Payload::CustomSection(section) => {
+                let KnownCustom::Linking(linking) = section.as_known() else {
+                    continue;
+                };
+                for subsection in linking.subsections() {
+                    let Linking::SymbolTable(table) = subsection? else {
+                        continue;
+                    };
+                    for (symbol, info) in (0..).zip(table) {
+                        let SymbolInfo::Func { index, name, .. } = info? else {
+                            continue;
+                        };
+                        // An import has its name in the section of imports.
+                        let own = || imports.get(index as usize).copied();
+                        let name = name.or_else(own).unwrap_or_default();
+                        imported.extend(name.strip_prefix(&import).map(|door| (door, symbol)));
+                        exported.extend(
+                            name.strip_prefix(&export)
+                                .map(|door| (door, (symbol, index))),
+                        );
+                    }
+                }
+            }
+            _ => {}
         }
-        let pair = |(door, from): (String, u32)| {
-            let to = *exported.get(&door)?;
-            Some((*symbol_of.get(&from)?, (*symbol_of.get(&to)?, to)))
-        };
-        Ok(Self {
-            behind: imported.into_iter().filter_map(pair).collect(),
-        })
     }
-}
-
-fn text(text: &str, out: &mut Vec<u8>) {
-    leb128(text.len(), out);
-    out.extend(text.as_bytes());
+    let pair = |(door, from)| Some((from, *exported.get(door)?));
+    Ok(imported.into_iter().filter_map(pair).collect())
 }
 
 fn push(entry: RelocationEntry, out: &mut Vec<u8>) {
     out.push(entry.ty as u8);
-    leb128(entry.offset as usize, out);
-    leb128(entry.index as usize, out);
+    entry.offset.encode(out);
+    entry.index.encode(out);
     if entry.ty.addend_kind() != RelocAddendKind::None {
-        signed(entry.addend, out);
-    }
-}
-
-fn signed(mut number: i64, out: &mut Vec<u8>) {
-    loop {
-        let (byte, rest) = ((number & 0x7f) as u8, number >> 7);
-        let is_last = rest == 0 && byte & 0x40 == 0 || rest == -1 && byte & 0x40 != 0;
-        if is_last {
-            return out.push(byte);
-        }
-        out.push(byte | 0x80);
-        number = rest;
+        entry.addend.encode(out);
     }
 }
 
@@ -175,20 +133,11 @@ fn five_bytes(number: u32) -> [u8; 5] {
 
 #[cfg(test)]
 mod tests {
-    use super::{five_bytes, signed};
+    use super::five_bytes;
 
     #[test]
     fn numbers_are_written_as_relocations_have_them() {
         assert_eq!(five_bytes(0), [0x80, 0x80, 0x80, 0x80, 0]);
         assert_eq!(five_bytes(300), [0xac, 0x82, 0x80, 0x80, 0]);
-        let written = |number| {
-            let mut out = Vec::new();
-            signed(number, &mut out);
-            out
-        };
-        assert_eq!(written(-1), [0x7f]);
-        assert_eq!(written(63), [0x3f]);
-        assert_eq!(written(64), [0xc0, 0]);
-        assert_eq!(written(-129), [0xff, 0x7e]);
     }
 }

@@ -9,23 +9,17 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, ensure};
+use wasm_encoder::{Module, RawSection, SectionId};
 use wasm_split_cli_support::{Options, transform};
 use wasmparser::{Parser, Payload};
 
 /// Where `www/page.js` names the files of each part.
 const PLACE: &str = "const PARTS = {};";
 
-/// The parts of a split module.
-pub(super) struct Parts {
-    /// Part → its files in the order in which they are to be loaded.
-    files: BTreeMap<String, Vec<String>>,
-}
+/// Part → its files in the order in which they are to be loaded.
+type Parts = BTreeMap<String, Vec<String>>;
 
 /// Splits `module`. The parts are written into `app`, the first module is written as `first`. The part `unused` is left out.
-///
-/// # Errors
-///
-/// If the module has no relocations, or a file cannot be written.
 pub(super) fn split(module: &[u8], first: &Path, app: &Path, unused: &str) -> Result<Parts> {
     let mut options = Options::new(module);
     options.output_dir = app;
@@ -35,7 +29,7 @@ pub(super) fn split(module: &[u8], first: &Path, app: &Path, unused: &str) -> Re
     options.link_name = LOADER;
     let split = transform(options).map_err(|error| anyhow!("wasm-split: {error:#}"))?;
     fs::remove_file(app.join(LOADER))?;
-    let mut files: BTreeMap<String, Vec<String>> = split.prefetch_map.into_iter().collect();
+    let mut files: Parts = split.prefetch_map.into_iter().collect();
     files.remove(unused);
     for path in split.split_modules {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -51,7 +45,7 @@ pub(super) fn split(module: &[u8], first: &Path, app: &Path, unused: &str) -> Re
         }
         fs::remove_file(&path)?;
     }
-    Ok(Parts { files })
+    Ok(files)
 }
 
 /// Whether a module defines functions or data.
@@ -68,45 +62,22 @@ fn has_code(module: &[u8]) -> Result<bool> {
 
 /// A module without the names of its functions and of its tools.
 fn without_names(module: &[u8]) -> Result<Vec<u8>> {
-    let mut bare = Vec::new();
+    let mut bare = Module::new();
     for payload in Parser::new(0).parse_all(module) {
-        let payload = payload?;
-        if let Payload::Version { range, .. } = &payload {
-            bare.extend(&module[range.clone()]);
-        }
-        if let Some((id, range)) = payload.as_section().filter(|(id, _)| *id != CUSTOM) {
-            bare.push(id);
-            leb128(range.len(), &mut bare);
-            bare.extend(&module[range]);
+        // None of the others is needed to run it.
+        let needed = payload?.as_section();
+        if let Some((id, range)) = needed.filter(|(id, _)| *id != SectionId::Custom as u8) {
+            let data = &module[range];
+            bare.section(&RawSection { id, data });
         }
     }
-    Ok(bare)
+    Ok(bare.finish())
 }
 
-/// The number of sections of which none is needed to run a module.
-const CUSTOM: u8 = 0;
-
-pub(super) fn leb128(mut number: usize, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-impl Parts {
-    /// Writes the files of each part into `page.js`.
-    ///
-    /// # Errors
-    ///
-    /// If the file has no place for them, or cannot be written.
-    pub(super) fn tell(&self, page_js: &Path) -> Result<()> {
-        let script = fs::read_to_string(page_js)?;
-        ensure!(script.contains(PLACE), "www/page.js lacks `{PLACE}`");
-        let files = serde_json::to_string(&self.files)?;
-        Ok(fs::write(
-            page_js,
-            script.replace(PLACE, &format!("const PARTS = {files};")),
-        )?)
-    }
+/// Writes the files of each part into `page.js`.
+pub(super) fn tell(parts: &Parts, page_js: &Path) -> Result<()> {
+    let script = fs::read_to_string(page_js)?;
+    ensure!(script.contains(PLACE), "www/page.js lacks `{PLACE}`");
+    let told = format!("const PARTS = {};", serde_json::to_string(parts)?);
+    Ok(fs::write(page_js, script.replace(PLACE, &told))?)
 }
