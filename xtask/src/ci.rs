@@ -11,13 +11,10 @@ use crate::test::{self, ALL_PARTS};
 use crate::tidy;
 use crate::toolchain::{self, Toolchain};
 
-/// A check: its name and its function.
-type Check = (&'static str, fn() -> Result<()>);
-
 /// Runs all checks until one fails.
 pub(crate) fn run() -> Result<()> {
-    let checks: [Check; 8] = [
-        ("tidy", tidy::run),
+    let checks = [
+        ("tidy", tidy::run as fn() -> Result<()>),
         ("format", format),
         ("lints", lints),
         ("lints for wasm32", wasm_lints),

@@ -5,33 +5,19 @@
 //! come from PyPI into the target directory, with the versions in `tests/fleet`.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::Result;
 use clap::Args;
 
-use crate::installed::{self, pip, programs};
-use crate::process::{cargo, find_program, root, run as run_command, target_dir};
+use crate::installed;
+use crate::process::{cargo, executable, find_program, root, run as run_command, target_dir};
 
 /// The feature of the command line that has the engine built in.
 pub(crate) const FEATURE: [&str; 2] = ["--features", "vramscope-cli/sql"];
 
-/// The packages, always together, so that cargo builds each library once, and the profile in which they are tested.
-const BUILT: [&str; 8] = [
-    "--package",
-    "vramscope-cli",
-    "--package",
-    "vramscope-sql",
-    "--package",
-    "vramscope-synth",
-    "--profile",
-    PROFILE,
-];
-
 /// A profile without optimisation.
 const PROFILE: &str = "engine";
 
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only the engine's own tests, without Python
@@ -54,36 +40,40 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if find_program(&["java"]).is_none() {
         println!("fleet: no Java here; Spark is left out");
     }
-    let mut pytest = Command::new(python()?);
-    pytest
-        .args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider"])
-        .current_dir(root().join("tests/fleet"))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("VRAMSCOPE_BIN", folder.join(name("vramscope")))
-        .env("VRAMSCOPE_SYNTH", folder.join(name("vramscope-synth")));
-    run_command(&mut pytest)
-}
-
-fn name(program: &str) -> String {
-    format!("{program}{}", std::env::consts::EXE_SUFFIX)
+    let mut pytest = installed::program(&python()?, "python")?;
+    pytest.args(["-m", "pytest", "--quiet", "-rs", "-p", "no:cacheprovider"]);
+    pytest.current_dir(root().join("tests/fleet"));
+    pytest.env("PYTHONDONTWRITEBYTECODE", "1");
+    let [program, synth] =
+        ["vramscope", "vramscope-synth"].map(|name| folder.join(executable(name)));
+    run_command(
+        pytest
+            .env("VRAMSCOPE_BIN", program)
+            .env("VRAMSCOPE_SYNTH", synth),
+    )
 }
 
 /// Builds the program with its engine, and what generates snapshots; runs its tests, and returns their folder.
 fn tested() -> Result<PathBuf> {
-    let tests = ["--test", "engine", "--test", "sql"];
-    let mut build = cargo();
-    build.arg("build").args(BUILT).args(FEATURE).args(tests);
+    // Always together, so that cargo builds each library once.
+    let all = |command| {
+        let mut all = cargo();
+        all.args([command, "--profile", PROFILE]).args(FEATURE);
+        for package in ["vramscope-cli", "vramscope-sql", "vramscope-synth"] {
+            all.args(["--package", package]);
+        }
+        all.args(["--test", "engine", "--test", "sql"]);
+        all
+    };
     let programs = ["--lib", "--bin", "vramscope", "--bin", "vramscope-synth"];
-    run_command(build.args(programs))?;
-    let mut test = cargo();
-    run_command(test.arg("test").args(BUILT).args(FEATURE).args(tests))?;
+    run_command(all("build").args(programs))?;
+    run_command(&mut all("test"))?;
     Ok(target_dir().join(PROFILE))
 }
 
-/// The Python with the other engines.
+/// The folder of the Python with the other engines.
 fn python() -> Result<PathBuf> {
     let folder = target_dir().join("fleet/python");
-    let python = programs(&folder).join("python");
     let list = |name| root().join("tests/fleet").join(name);
     let tools = "DuckDB, Polars and Spark (400 MB)";
     installed::python(&folder, &list("requirements.txt"), tools, &[])?;
@@ -91,13 +81,13 @@ fn python() -> Result<PathBuf> {
     let beside = folder.join("ballista");
     installed::once(&beside, &alone, "Ballista", || {
         let platform = format!("manylinux_2_39_{}", std::env::consts::ARCH);
-        let mut pip = pip(&folder);
-        pip.args(["install", "--quiet", "--no-deps", "--only-binary=:all:"]);
-        pip.args(["--upgrade", "--platform", &platform, "--target"]);
-        run_command(pip.arg(&beside).arg("--requirement").arg(&alone))?;
-        let mut loadable = Command::new(&python);
-        loadable.arg(root().join("tests/fleet/loadable.py"));
-        run_command(loadable.arg(&beside))
+        let mut pip = installed::program(&folder, "python")?;
+        pip.args(["-m", "pip", "install", "--quiet", "--no-deps"]);
+        pip.args(["--only-binary=:all:", "--upgrade", "--platform"]);
+        pip.args([&platform, "--target"]).arg(&beside);
+        run_command(pip.arg("--requirement").arg(&alone))?;
+        let mut loadable = installed::program(&folder, "python")?;
+        run_command(loadable.arg(list("loadable.py")).arg(&beside))
     })?;
-    Ok(python)
+    Ok(folder)
 }

@@ -22,7 +22,6 @@ const MOST_CRASHES: usize = 5;
 /// The most for an input, by the clock. The largest take some 0.2 s, and no machine is so busy that this becomes 30.
 const TIMEOUT: &str = "-timeout=30";
 
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// How long to go on, shared among the targets

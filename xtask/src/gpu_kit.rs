@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::capture::{build_client, build_driver};
 use crate::page::replace_folder;
@@ -44,16 +44,12 @@ pub(crate) fn make() -> Result<()> {
         }
     }
     let mut list = in_root(Command::new("git"));
-    let listed = run_for_output(list.args(["ls-files", "-z", CHECKS]).args(READ))?;
-    for file in listed.split('\0').filter(|file| !file.is_empty()) {
-        let to = kit.join(file);
-        fs::create_dir_all(to.parent().unwrap_or(&kit))?;
-        fs::copy(root().join(file), to).with_context(|| file.to_owned())?;
-    }
+    let listed = run_for_output(list.args(["ls-files", CHECKS]).args(READ))?;
     let packed = target_dir().join("gpu-kit.tar.xz");
     let mut tar = Command::new("tar");
     tar.args(["--create", "--xz", "--file"]).arg(&packed);
-    run(tar.arg("--directory").arg(&kit).arg("."))?;
+    tar.arg("--directory").arg(&kit).arg(".");
+    run(tar.arg("--directory").arg(root()).args(listed.lines()))?;
     let bytes = fs::metadata(&packed)?.len();
     println!("{}: {bytes} bytes of {MAX_BYTES}", packed.display());
     ensure!(bytes <= MAX_BYTES, "the kit is too large to travel");

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
@@ -13,13 +12,12 @@ use clap::{Args, ValueEnum};
 use crate::book;
 use crate::browser;
 use crate::dist;
-use crate::installed::{self, before_path, programs};
+use crate::installed;
 use crate::packages::{vscode, with_tools};
 use crate::page::{Given, replace_folder};
 use crate::process::{root, run as run_command, target_dir};
 use crate::python::{install, wheel_with};
 
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only these, instead of all
@@ -65,21 +63,24 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         some => some,
     };
     let mut python = None;
-    each(hosts, |host| try_in(host, &mut python, &page, &chromium))?;
+    each(hosts, |host, name| {
+        try_in(host, name, &mut python, &page, &chromium)
+    })?;
     println!("pictures are in {}", pictures().display());
     Ok(())
 }
 
 /// Tries all, since an installation takes minutes, and only then fails.
-fn each(hosts: &[Host], mut attempt: impl FnMut(Host) -> Result<()>) -> Result<()> {
+fn each(hosts: &[Host], mut attempt: impl FnMut(Host, &str) -> Result<()>) -> Result<()> {
     let mut failed = Vec::new();
     for host in hosts {
         let name = host.to_possible_value().context("a host without a name")?;
-        match attempt(*host) {
-            Ok(()) => println!("{}: works", name.get_name()),
+        let name = name.get_name();
+        match attempt(*host, name) {
+            Ok(()) => println!("{name}: works"),
             Err(error) => {
-                println!("{}: {error:#}", name.get_name());
-                failed.push(name.get_name().to_owned());
+                println!("{name}: {error:#}");
+                failed.push(name.to_owned());
             }
         }
     }
@@ -105,24 +106,18 @@ fn with_package(page: &Path) -> Result<PathBuf> {
 /// Tries one; the first that needs the environment of Python makes it.
 fn try_in(
     host: Host,
+    name: &str,
     environment: &mut Option<PathBuf>,
     page: &Path,
     chromium: &Path,
 ) -> Result<()> {
-    let tests = root().join("tests/hosts");
-    let packages = |tools| with_packages(&tests, tools);
-    let (script, further) = match host {
+    let further = match host {
         Host::Vscode => return vscode::test(page, chromium),
-        Host::Jupyterlab => ("in_jupyterlab.py", None),
-        Host::Marimo => ("in_marimo.py", None),
-        Host::Mlflow => ("in_mlflow.py", None),
-        Host::Wandb => ("in_wandb.py", None),
-        Host::Space => ("in_space.py", None),
-        Host::Docs => ("in_docs.py", Some(book::mdbook()?)),
-        Host::Grafana => ("in_grafana.py", Some(packages("grafana")?)),
-        Host::Docusaurus => ("in_docusaurus.py", Some(packages("docusaurus")?)),
-        Host::VscodeNotebook => ("in_vscode.py", Some(packages("vscode")?)),
-        Host::Image => ("in_image.py", Some(image(page)?)),
+        Host::Docs => Some(book::mdbook()?.get_program().into()),
+        Host::Grafana | Host::Docusaurus => Some(with_packages(name)?),
+        Host::VscodeNotebook => Some(with_packages("vscode")?),
+        Host::Image => Some(image(page)?),
+        _ => None,
     };
     let environment = match environment {
         Some(environment) => environment,
@@ -130,20 +125,17 @@ fn try_in(
     };
     let pictures = pictures();
     fs::create_dir_all(&pictures)?;
-    let mut python = Command::new(programs(environment).join("python"));
-    python
-        .arg(tests.join(script))
-        .args([pictures.as_path(), page])
-        .args(further);
-    python.env("CHROME", chromium);
-    python.env("PATH", before_path(programs(environment))?);
-    run_command(&mut python)
+    let mut python = installed::program(environment, "python")?;
+    let script = format!("tests/hosts/in_{}.py", name.replace('-', "_"));
+    python.arg(root().join(script)).arg(pictures).arg(page);
+    run_command(python.args(further).env("CHROME", chromium))
 }
 
 /// A copy of a folder of `tests/hosts`, with the packages from npm that it lists.
-fn with_packages(tests: &Path, name: &str) -> Result<PathBuf> {
+fn with_packages(name: &str) -> Result<PathBuf> {
     let folder = target_dir().join("hosts").join(name);
-    let is_there = with_tools(&tests.join(name), &folder, name, name)?;
+    let tests = root().join("tests/hosts").join(name);
+    let is_there = with_tools(&tests, &folder, name, name)?;
     ensure!(is_there, "{name} needs npm and a network");
     Ok(folder)
 }
@@ -164,7 +156,7 @@ mod tests {
     #[test]
     fn a_host_that_fails_does_not_hide_the_others() {
         let mut tried = 0;
-        let told = each(&[Host::Space, Host::Docs, Host::Wandb], |host| {
+        let told = each(&[Host::Space, Host::Docs, Host::Wandb], |host, _| {
             tried += 1;
             match host {
                 Host::Docs => Ok(()),

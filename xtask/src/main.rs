@@ -1,12 +1,8 @@
-//! The project's commands: `cargo xtask view|test|fleet|python|recipes|recordings|npm|vscode|hosts|dist|publish|book|bench|size|shots|fuzz|torment|ci`.
+//! The project's commands, as `cargo xtask help` lists them.
 //!
 //! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
 //! they install and why. Nothing is installed globally, except system packages on Debian as root.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line tool"
-)]
+#![expect(clippy::print_stdout, reason = "a command line tool")]
 
 mod bench;
 mod book;
@@ -35,8 +31,8 @@ mod tidy;
 mod torment;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask_page::{fingerprint, process, toolchain, view};
 
@@ -101,18 +97,8 @@ enum Command {
     },
 }
 
-fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(command: Command) -> anyhow::Result<()> {
-    match command {
+fn main() -> Result<()> {
+    match Arguments::parse().command {
         Command::View(options) => view::run(&options, page::profile(!options.release)),
         Command::Test(options) => test::run(&options),
         Command::Book(options) => book::run(&options),
@@ -139,7 +125,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     }
 }
 
-fn print_path(path: anyhow::Result<PathBuf>) -> anyhow::Result<()> {
+fn print_path(path: Result<PathBuf>) -> Result<()> {
     println!("{}", path?.display());
     Ok(())
 }

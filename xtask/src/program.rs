@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::process::{built_in, cargo, run};
+use crate::process::{built_in, cargo, run, target_dir};
 
 /// Builds the command line in a profile, with a page inside if one is given: `view` and `html` do not work without.
 /// Returns its path.
@@ -17,6 +17,13 @@ pub(crate) fn build(page: Option<&Path>, profile: &str) -> Result<PathBuf> {
         .envs(page.map(|page| ("VRAMSCOPE_PAGE", page)));
     run(&mut build)?;
     Ok(built_in(profile, "vramscope"))
+}
+
+/// Builds the library that capturing loads into programs, as it stands inside the capture, and returns its path.
+pub(crate) fn build_injected() -> Result<PathBuf> {
+    let inject = ["--profile", "injected", "--package", "vramscope-inject"];
+    run(cargo().arg("build").args(inject))?;
+    Ok(target_dir().join("injected/libvramscope_inject.so"))
 }
 
 /// Builds the capture for users, and returns its path. Its library is inside.

@@ -9,8 +9,8 @@ use clap::Args;
 
 use crate::page::{Given, copy_folder, remove_mini, replace_folder};
 use crate::process::{cargo, in_root, output, root, run as run_command, target_dir};
+use crate::program;
 
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Upload them; without it they are only packaged and built
@@ -21,10 +21,6 @@ pub(crate) struct Options {
 }
 
 /// Packages and builds all crates that are published, and uploads them if asked to.
-///
-/// # Errors
-///
-/// If a crate cannot be packaged or built, or, before an upload, something is not committed.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let changed = output(in_root(Command::new("git")).args(["status", "--porcelain"]));
     ensure!(
@@ -33,14 +29,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     );
     let page = options.page.folder()?;
     // What is published cannot be found there yet: the capture's build gets its library from here.
-    run_command(cargo().args([
-        "build",
-        "--package",
-        "vramscope-inject",
-        "--profile",
-        "injected",
-    ]))?;
-    let library = target_dir().join("injected/libvramscope_inject.so");
+    let library = program::build_injected()?;
     let carried = root().join("crates/vramscope-cli/page");
     // One that was interrupted has left its page there.
     replace_folder(&carried)?;

@@ -10,19 +10,22 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::installed::{self, programs};
+use crate::installed;
 use crate::process::{built, cargo, root, run as run_command, target_dir};
 
 /// Programs in a folder of tests, which its `run.py` runs.
 pub(crate) struct Programs {
-    /// What they are called.
+    /// What they are called, and the folder of their environments in the target directory.
     name: &'static str,
     /// Their folder of `tests`.
     folder: &'static str,
     /// Whether the stand-in runtime and a torch with CUDA are for this system.
     can_run: bool,
-    /// Lists of packages in that folder, the environment of each, and what it has. The first one's Python runs `run.py`.
-    environments: &'static [(&'static str, &'static str, &'static str)],
+    /// What comes between `requirements` and `.txt` in the names of lists there. Each has an environment, and the first
+    /// one's Python runs `run.py`.
+    lists: &'static [&'static str],
+    /// What a list has.
+    tools: &'static str,
 }
 
 /// The book's recipes, with the real frameworks.
@@ -30,42 +33,19 @@ pub(crate) const RECIPES: Programs = Programs {
     name: "recipes",
     folder: "recipes",
     can_run: cfg!(all(target_os = "linux", target_env = "gnu")),
-    environments: &[(
-        "requirements.txt",
-        "recipes",
-        "torch without CUDA's libraries, transformers, TRL, DeepSpeed, Ray and others (3 GB)",
-    )],
+    lists: &[""],
+    tools: "torch without CUDA's libraries, transformers, TRL, DeepSpeed, Ray and others (3 GB)",
 };
 
 /// What strangers recorded, with the torch of each recording.
 pub(crate) const RECORDINGS: Programs = Programs {
     name: "recordings",
     folder: "dryrun",
-    can_run: cfg!(all(
-        target_os = "linux",
-        target_env = "gnu",
-        target_arch = "x86_64"
-    )),
-    environments: &[
-        (
-            "requirements-2.6.0.txt",
-            "recordings/2.6.0",
-            "torch 2.6.0 without CUDA's libraries (2 GB)",
-        ),
-        (
-            "requirements-2.8.0.txt",
-            "recordings/2.8.0",
-            "torch 2.8.0 without CUDA's libraries (2 GB)",
-        ),
-        (
-            "requirements-2.11.0.txt",
-            "recordings/2.11.0",
-            "torch 2.11.0 without CUDA's libraries (2 GB)",
-        ),
-    ],
+    can_run: RECIPES.can_run && cfg!(target_arch = "x86_64"),
+    lists: &["-2.6.0", "-2.8.0", "-2.11.0"],
+    tools: "torch of a recording, without CUDA's libraries (2 GB)",
 };
 
-/// Options of the commands.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only these programs
@@ -76,7 +56,7 @@ impl Programs {
     /// Builds the command line and runs them.
     pub(crate) fn run(&self, options: &Options) -> Result<()> {
         run_command(cargo().args(["build", "--package", "vramscope-cli"]))?;
-        self.run_with(&self.python()?, &built("vramscope"), &options.names)
+        self.run_with(self.python()?, &built("vramscope"), &options.names)
     }
 
     /// Runs all with a built command line.
@@ -88,7 +68,7 @@ impl Programs {
             return Ok(());
         }
         match self.python() {
-            Ok(python) => self.run_with(&python, program, &[]),
+            Ok(python) => self.run_with(python, program, &[]),
             Err(why) => {
                 println!("{name}: {why:#}; the tests of {name} are skipped");
                 Ok(())
@@ -96,22 +76,22 @@ impl Programs {
         }
     }
 
-    fn run_with(&self, python: &Path, program: &Path, names: &[String]) -> Result<()> {
-        let mut run = Command::new(python);
-        run.arg(self.file("run.py")).arg(program);
-        run_command(run.args(names))
+    fn run_with(&self, mut python: Command, program: &Path, names: &[String]) -> Result<()> {
+        python.arg(self.file("run.py")).arg(program);
+        run_command(python.args(names))
     }
 
     /// Installs the packages. Returns the Python that has the first of them.
-    fn python(&self) -> Result<PathBuf> {
+    fn python(&self) -> Result<Command> {
         let mut first = None;
-        for (list, folder, tools) in self.environments {
-            let folder = target_dir().join(folder);
-            installed::python(&folder, &self.file(list), tools, &["--no-deps"])?;
+        for version in self.lists {
+            let folder = target_dir().join(self.name);
+            let folder = folder.join(version.trim_start_matches('-'));
+            let list = self.file(&format!("requirements{version}.txt"));
+            installed::python(&folder, &list, self.tools, &["--no-deps"])?;
             first.get_or_insert(folder);
         }
-        let first = first.context("no list of packages")?;
-        Ok(programs(&first).join("python"))
+        installed::program(&first.context("no list of packages")?, "python")
     }
 
     /// A file of theirs.

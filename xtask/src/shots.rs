@@ -7,7 +7,6 @@ use crate::browser;
 use crate::page;
 use crate::process::{cargo, root, run as run_command};
 
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Build the page less optimised

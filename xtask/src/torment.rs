@@ -1,5 +1,6 @@
 //! `cargo xtask torment`: attacks the command line with damaged and extreme files.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,10 +15,6 @@ use crate::program;
 /// The package that attacks.
 pub(crate) const PACKAGE: &str = "vramscope-torment";
 
-/// The seed in `cargo xtask test`. A change must never fail by a file that chance chose.
-const SEED_IN_TESTS: u64 = 1;
-
-/// Options of the command.
 #[derive(Args)]
 pub(crate) struct Options {
     /// How long to go on
@@ -64,17 +61,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// The attack that is part of the tests, by the program that is built with them: the same shapes and files in the same
-/// order each time, as many as the time allows.
+/// order each time, as many as the time allows. A change must never fail by a file that chance chose.
 pub(crate) fn in_tests(program: &Path, seconds: u64) -> Result<()> {
-    let words = [
-        format!("--seconds={seconds}"),
-        format!("--seed={SEED_IN_TESTS}"),
-        "--growth".to_owned(),
-    ];
+    let seconds = format!("--seconds={seconds}");
+    let words = [seconds.as_str(), "--seed=1", "--growth"];
     attack(Command::new(built(PACKAGE)), program, &words)
 }
 
-fn attack(mut command: Command, program: &Path, words: &[String]) -> Result<()> {
+fn attack(mut command: Command, program: &Path, words: &[impl AsRef<OsStr>]) -> Result<()> {
     command.arg("--program").arg(program);
     for folder in ["fuzz/corpus/seeds", "fuzz/crashes"] {
         command.arg("--seeds").arg(root().join(folder));

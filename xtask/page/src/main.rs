@@ -1,5 +1,4 @@
 //! `cargo xtask`: shows the page, and hands all other commands to the program that has them, which is built first.
-#![expect(clippy::print_stderr, reason = "a command line tool")]
 
 use std::ffi::OsStr;
 use std::process::{self, ExitCode};
@@ -20,24 +19,17 @@ struct View {
     options: view::Options,
 }
 
-fn main() -> ExitCode {
-    let mut given = env::args_os().skip(1);
-    if given.next().as_deref() != Some(OsStr::new("view")) {
-        return ended(others());
+fn main() -> Result<ExitCode> {
+    if env::args_os().nth(1).as_deref() != Some(OsStr::new("view")) {
+        return others();
     }
     let View { options } = View::parse_from(env::args_os().skip(1));
-    match options.release {
+    if options.release {
         // That page is cut into parts, by crates that would double the time to the first picture.
-        true => ended(others()),
-        false => ended(view::run(&options, FAST).map(|()| ExitCode::SUCCESS)),
+        return others();
     }
-}
-
-fn ended(result: Result<ExitCode>) -> ExitCode {
-    result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::FAILURE
-    })
+    view::run(&options, FAST)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Builds the program with the other commands, and runs it with the same arguments. What it and all that it starts write

@@ -107,13 +107,8 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
     }
     println!("building the page: {}", profile.time);
     let mut build = toolchain.cargo("rustc");
-    build.args([
-        "--package",
-        "vramscope-app",
-        "--bins",
-        "--profile",
-        profile.name,
-    ]);
+    build.args(["--package", "vramscope-app", "--bins"]);
+    build.args(["--profile", profile.name]);
     run(build.args(profile.arguments))?;
     let staging = folder.with_extension("new");
     replace_folder(&staging)?;

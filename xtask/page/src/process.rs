@@ -67,12 +67,8 @@ pub fn run_for_output(command: &mut Command) -> Result<String> {
     println!("$ {}", shown(command));
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("cannot start {}", shown(command)))?;
-    ensure!(
-        output.status.success(),
-        "{} failed: {}",
-        shown(command),
-        output.status
-    );
+    let status = output.status;
+    ensure!(status.success(), "{} failed: {status}", shown(command));
     Ok(String::from_utf8(output.stdout)?)
 }
 

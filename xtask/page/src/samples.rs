@@ -29,14 +29,8 @@ const RECORDED: [&str; 5] = [
 pub fn write(folder: &Path) -> Result<()> {
     println!("writing the start page's samples");
     let mut synth = cargo();
-    synth.args([
-        "run",
-        "--quiet",
-        "--package",
-        "vramscope-synth",
-        "--",
-        "samples",
-    ]);
+    synth.args(["run", "--quiet", "--package", "vramscope-synth"]);
+    synth.args(["--", "samples"]);
     // Discards its list of written files.
     run_quiet(synth.arg(folder).stdout(std::process::Stdio::null()))?;
     for file in files_under(folder)? {

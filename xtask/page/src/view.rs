@@ -15,7 +15,6 @@ use vramscope_serve::{Page, Served, Server, forwarding_line};
 use crate::page::{self, Profile};
 use crate::process::target_dir;
 
-/// Options of the command.
 #[derive(Args)]
 pub struct Options {
     /// Snapshots to load; without any, the page has samples

@@ -20,23 +20,16 @@ const GPT: &str = "gpt_adamw.pickle.zst";
 const CHECKPOINT: &str = "gpt_checkpoint.pickle.zst";
 const OOM: &str = "out-of-memory.pickle.gz";
 
-/// A picture of the book: the view, its samples, its name, and further options of `vramscope plot`.
-type Picture = (
-    &'static str,
-    &'static [&'static str],
-    &'static str,
-    &'static [&'static str],
-);
-
-const PICTURES: [Picture; 8] = [
-    ("timeline", &[GPT], "timeline", &[]),
-    ("timeline", &["leak.pickle.gz"], "leak", &[]),
-    ("timeline", &[OOM], "oom", &[]),
-    ("segments", &[OOM], "segments", &[]),
-    ("map", &["fragmented.pickle.gz"], "map", &[]),
-    ("allocator", &[OOM], "allocator", &["--at", "oom"]),
-    ("flame", &[GPT], "flame", &[]),
-    ("compare", &[GPT, CHECKPOINT], "compare", &[]),
+/// Pictures of the book by name: options of `vramscope plot`, and samples.
+const PICTURES: [(&str, &str, &[&str]); 8] = [
+    ("timeline", "--view=timeline", &[GPT]),
+    ("leak", "--view=timeline", &["leak.pickle.gz"]),
+    ("oom", "--view=timeline", &[OOM]),
+    ("segments", "--view=segments", &[OOM]),
+    ("map", "--view=map", &["fragmented.pickle.gz"]),
+    ("allocator", "--view=allocator --at=oom", &[OOM]),
+    ("flame", "--view=flame", &[GPT]),
+    ("compare", "--view=compare", &[GPT, CHECKPOINT]),
 ];
 
 /// Draws all pictures anew.
@@ -47,13 +40,13 @@ pub(super) fn draw() -> Result<()> {
     samples::write(&written)?;
     let folder = root().join(FOLDER);
     replace_folder(&folder)?;
-    for (view, samples, name, options) in PICTURES {
+    for (name, options, samples) in PICTURES {
         for theme in ["light", "dark"] {
             let file = folder.join(format!("{name}-{theme}.svg"));
             let mut plot = Command::new(&program);
-            plot.args(["plot", "--view", view]);
+            plot.arg("plot").args(options.split(' '));
             plot.args(["--size", "900x320", "--theme", theme, "-o"]);
-            plot.arg(&file).args(options);
+            plot.arg(&file);
             run(plot.args(samples.iter().map(|sample| written.join(sample))))?;
             let bytes = fs::metadata(&file)?.len();
             if bytes > MOST_BYTES {
