@@ -22,9 +22,8 @@ pub(crate) fn prepare() -> Result<Vec<(String, String)>> {
     let mut prepare = Command::new(built(PREPARE));
     let places = run_for_output(prepare.arg("--built"))?;
     let variables = places.lines().filter_map(|line| line.split_once('='));
-    Ok(variables
-        .map(|(name, path)| (name.to_owned(), path.to_owned()))
-        .collect())
+    let variables = variables.map(|(name, path)| (name.to_owned(), path.to_owned()));
+    Ok(variables.collect())
 }
 
 /// Builds the stand-in driver, optimised. Returns the folder that has it under the names of the real one.

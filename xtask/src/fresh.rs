@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -30,7 +30,9 @@ pub(crate) fn check() -> Result<()> {
         .stdout(Stdio::piped())
         .process_group(0);
     let mut view = view.spawn().context("cannot start cargo")?;
-    let is_served = is_served(&mut view);
+    let out = view.stdout.take().context("cargo has no output")?;
+    let mut lines = BufReader::new(out).lines().map_while(Result::ok);
+    let is_served = lines.any(|line| line.starts_with("http://"));
     let took = start.elapsed();
     // Ctrl-C in a terminal goes to all processes of the group.
     let mut interrupt = Command::new("kill");
@@ -42,13 +44,4 @@ pub(crate) fn check() -> Result<()> {
     ensure!(ended.success(), "Ctrl-C ended it with {ended}");
     ensure!(took <= MOST, "README promises {MOST:?} on two cores");
     Ok(())
-}
-
-/// Waits for the address that the program prints; `false` if it ends before.
-fn is_served(view: &mut Child) -> bool {
-    let Some(out) = view.stdout.take() else {
-        return false;
-    };
-    let mut lines = BufReader::new(out).lines().map_while(Result::ok);
-    lines.any(|line| line.starts_with("http://"))
 }

@@ -6,7 +6,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 
 use crate::process::{cargo, executable, find_program, in_root, output, run, target_dir};
 
@@ -76,12 +76,10 @@ pub(crate) fn built(name: &str, version: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Whether something was installed. If not, it prints why, and that the tests of `skipped` are skipped.
-pub(crate) fn or_skip(result: Result<()>, skipped: &str) -> bool {
-    if let Err(why) = &result {
-        println!("{why:#}; tests of {skipped} are skipped");
-    }
-    result.is_ok()
+/// What was installed. If nothing was, it prints why, and that the tests of `skipped` are skipped.
+pub(crate) fn or_skip<T>(result: Result<T>, skipped: &str) -> Option<T> {
+    let told = |why: &Error| println!("{why:#}; tests of {skipped} are skipped");
+    result.inspect_err(told).ok()
 }
 
 /// Makes a virtual environment in a folder.

@@ -31,6 +31,7 @@ mod tidy;
 mod torment;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -97,8 +98,13 @@ enum Command {
     },
 }
 
-fn main() -> Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    let result = run(Arguments::parse().command);
+    process::ended(result.map(|()| ExitCode::SUCCESS))
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
         Command::View(options) => view::run(&options, page::profile(!options.release)),
         Command::Test(options) => test::run(&options),
         Command::Book(options) => book::run(&options),

@@ -32,13 +32,8 @@ fn stage(name: &str, page: &Path, out: &Path) -> Result<()> {
     Ok(fs::write(&path, format!("{manifest:#}\n"))?)
 }
 
-/// Copies a folder of `tests` to `out`, with the npm packages that it lists, which `tools` names. Returns whether all is
-/// there; if not, it says why the tests of `skipped` are skipped.
-pub(crate) fn with_tools(source: &Path, out: &Path, tools: &str, skipped: &str) -> Result<bool> {
-    let npm = installed::npm(out, &source.join("package.json"), tools);
-    let is_there = installed::or_skip(npm, skipped);
-    if is_there {
-        copy_folder(source, out)?;
-    }
-    Ok(is_there)
+/// Copies a folder of `tests` to `out`, with the npm packages that it lists, which `tools` names.
+pub(crate) fn with_tools(source: &Path, out: &Path, tools: &str) -> Result<()> {
+    installed::npm(out, &source.join("package.json"), tools)?;
+    copy_folder(source, out)
 }

@@ -71,12 +71,9 @@ pub(crate) fn builders() -> Result<PathBuf> {
 /// Tests the package as a part of all tests, with which its module and the command line, `program`, are built.
 /// Without Python or a network it only says so.
 pub(crate) fn test(program: &Path) -> Result<()> {
-    match tools() {
-        Ok(tools) => test_with(&tools, &wheel(&tools)?, program),
-        Err(why) => {
-            println!("python: {why:#}; tests of the Python package are skipped");
-            Ok(())
-        }
+    match installed::or_skip(tools(), "the Python package") {
+        Some(tools) => test_with(&tools, &wheel(&tools)?, program),
+        None => Ok(()),
     }
 }
 

@@ -67,12 +67,9 @@ impl Programs {
             println!("{name}: nothing stands in for CUDA here; the tests of {name} are skipped");
             return Ok(());
         }
-        match self.python() {
-            Ok(python) => self.run_with(python, program, &[]),
-            Err(why) => {
-                println!("{name}: {why:#}; the tests of {name} are skipped");
-                Ok(())
-            }
+        match installed::or_skip(self.python(), name) {
+            Some(python) => self.run_with(python, program, &[]),
+            None => Ok(()),
         }
     }
 

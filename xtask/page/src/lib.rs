@@ -2,7 +2,11 @@
 //! picture should not wait for what packages, measures and checks.
 //!
 //! What is missing or fails is an error that names the program or file, and what to do if that is known.
-#![expect(clippy::print_stdout, reason = "a command line tool")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool"
+)]
 
 pub mod fingerprint;
 pub mod page;

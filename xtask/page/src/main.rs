@@ -9,7 +9,7 @@ use clap::Parser;
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 use xtask_page::page::{FAST, replace_folder};
-use xtask_page::process::cargo;
+use xtask_page::process::{cargo, ended};
 use xtask_page::view;
 
 #[derive(Parser)]
@@ -19,7 +19,11 @@ struct View {
     options: view::Options,
 }
 
-fn main() -> Result<ExitCode> {
+fn main() -> ExitCode {
+    ended(run())
+}
+
+fn run() -> Result<ExitCode> {
     if env::args_os().nth(1).as_deref() != Some(OsStr::new("view")) {
         return others();
     }

@@ -1,9 +1,17 @@
 //! Runs other programs, and locates the repository.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
+
+/// How a program ends. An error is printed on one line, without the backtrace that anyhow's own form may have.
+pub fn ended(result: Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
 
 /// The repository's root, two folders above this package.
 pub fn root() -> &'static Path {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 
 use super::{VERSION, stage, with_tools};
+use crate::installed;
 use crate::process::{find_program, root, run, run_quiet, target_dir};
 
 /// Variable with the folder of sites that have the package installed, and are built.
@@ -27,7 +28,8 @@ pub(crate) fn pack(page: &Path) -> Result<PathBuf> {
 pub(crate) fn sites(page: &Path) -> Result<Option<PathBuf>> {
     let folder = target_dir().join("npm/sites");
     let source = root().join("tests/npm");
-    if !with_tools(&source, &folder, "Vite and TypeScript", "the npm package")? {
+    let tools = with_tools(&source, &folder, "Vite and TypeScript");
+    if installed::or_skip(tools, "the npm package").is_none() {
         return Ok(None);
     }
     let mut install = npm(&folder)?;
