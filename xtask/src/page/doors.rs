@@ -99,8 +99,8 @@ fn behind(module: &[u8], part: &str) -> Result<HashMap<u32, (u32, u32)>> {
                             continue;
                         };
                         // An import has its name in the section of imports.
-                        let own = || imports.get(index as usize).copied();
-                        let name = name.or_else(own).unwrap_or_default();
+                        let imported_as = imports.get(index as usize).copied();
+                        let name = imported_as.or(name).unwrap_or_default();
                         imported.extend(name.strip_prefix(&import).map(|door| (door, symbol)));
                         exported.extend(
                             name.strip_prefix(&export)
