@@ -1,7 +1,7 @@
 //! `cargo xtask`: shows the page, and hands all other commands to the program that has them, which is built first.
 
 use std::ffi::OsStr;
-use std::process::{self, ExitCode};
+use std::process::{self, Command, ExitCode};
 use std::{env, fs};
 
 use anyhow::{Context, Result};
@@ -9,8 +9,11 @@ use clap::Parser;
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 use xtask_page::page::{FAST, replace_folder};
-use xtask_page::process::{cargo, ended};
+use xtask_page::process::{built, cargo, ended, in_root, run_quiet};
 use xtask_page::view;
+
+/// The program with the other commands.
+const OTHERS: &str = "xtask";
 
 #[derive(Parser)]
 #[command(name = "cargo xtask view")]
@@ -36,19 +39,22 @@ fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the program with the other commands, and runs it with the same arguments. What it and all that it starts write
-/// as temporary files is gone afterwards.
+/// Builds the program with the other commands, as `test` builds all, and runs it with the same arguments. What it and all
+/// that it starts write as temporary files is gone afterwards.
 fn others() -> Result<ExitCode> {
+    // Ctrl-C is for the programs that run: this one cleans up after them.
+    let _held = Signals::new([SIGINT])?;
+    run_quiet(cargo().args(["build", "--workspace", "--bin", OTHERS]))?;
     let temporary = env::temp_dir().join(format!("vramscope-xtask-{}", process::id()));
     replace_folder(&temporary)?;
-    let mut run = cargo();
-    run.args(["run", "--package", "xtask", "--"]);
-    run.args(env::args_os().skip(1)).env("TMPDIR", &temporary);
-    // Ctrl-C is for the program that runs: this one cleans up after it.
-    let _held = Signals::new([SIGINT])?;
-    let status = run.status().context("cannot start cargo");
+    let mut run = in_root(Command::new(built(OTHERS)));
+    let status = run
+        .args(env::args_os().skip(1))
+        .env("TMPDIR", &temporary)
+        .status();
     fs::remove_dir_all(&temporary)
         .with_context(|| format!("cannot remove {}", temporary.display()))?;
-    let code = status?.code().and_then(|code| u8::try_from(code).ok());
+    let status = status.context("cannot start the other commands")?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
