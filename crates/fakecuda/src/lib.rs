@@ -5,7 +5,7 @@
 //! Every change of memory goes into the ledger, under the one lock of the state. Tests compare captures with the
 //! ledger.
 //!
-//! What CUDA leaves open, this driver does by [`habits`], which say what they rest on.
+//! What CUDA leaves open, this driver does by `habits`, which say what they rest on.
 //!
 //! Not implemented: aliases (two mappings of one physical allocation do not share their bytes), the content of
 //! imported memory, and the duration of work on streams (every call is finished when it returns).

@@ -2,7 +2,7 @@
 //!
 //! The page and its workers begin with what the first picture takes. The rest lies in parts, each a module of its own
 //! that uses the memory and the functions of the first one. Building the page (`xtask/src/page/parts.rs`) moves into
-//! a part what is reached only through its doors: functions that [`apart`] declares. A door may be called only
+//! a part what is reached only through its doors: functions that `apart` declares. A door may be called only
 //! where its part is [here](is_here).
 //!
 //! Without the feature `parts` the module is in one piece, and all of it is here.

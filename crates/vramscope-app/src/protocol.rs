@@ -1,6 +1,6 @@
 //! The messages between page and workers.
 //!
-//! Each message is one array of bytes (see [`wire`]), so that both ends and the tests share these types and nothing else.
+//! Each message is one array of bytes (see `wire`), so that both ends and the tests share these types and nothing else.
 //! A `Blob`, an `ImageBitmap` or a large array travels beside it as the message's attachment.
 //!
 //! One worker has one file, so no message names it. Everything that the page wants to know of an open file is a

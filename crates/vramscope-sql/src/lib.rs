@@ -1,6 +1,6 @@
 //! SQL over the tables that vramscope makes of snapshots: Parquet files, one or more for each rank.
 //!
-//! [`Dataset`] is a folder with such tables, [`Engine`] puts questions to it, and an [`Answer`] hands out rows of plain
+//! `Dataset` is a folder with such tables, `Engine` puts questions to it, and an `Answer` hands out rows of plain
 //! values. Behind it is DataFusion, which nobody else knows. It only reads: statements that change or write something are
 //! refused, and a query can name no file but those of the dataset. Memory is bounded; what does not fit is spilled into a
 //! folder of the caller's.

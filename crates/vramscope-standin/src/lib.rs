@@ -2,7 +2,7 @@
 //!
 //! The allocator asks CUDA for address ranges, streams and events, and never touches the memory. So segments, blocks,
 //! traces, stacks and the pickling are torch's own, on any machine. Kernels and copies on the device do nothing; what is
-//! copied to the host is invented ([`memory`]). Where torch allocates what a library asks for, that is
+//! copied to the host is invented (`memory`). Where torch allocates what a library asks for, that is
 //! invented too, and told by whoever starts the program: nothing here knows a card.
 //!
 //! One file stands in for all of CUDA: preloaded, its functions go before those of the libraries that torch was installed with, and

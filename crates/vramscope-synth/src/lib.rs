@@ -10,7 +10,7 @@
 //! - [`allocator`], [`recorder`]: a caching allocator, and the trace entries of what it does
 //! - [`text`]: a small language for the snapshots of tests
 //! - [`stacks`], [`training`], [`scenario`]: large and small runs
-//! - [`random`]: random programs for property tests
+//! - `random`: random programs for property tests
 //! - [`fleet`]: the ranks of a job, a few of them odd
 //! - [`samples`], [`fixtures`]: the files made of them; [`files`]: where the tests find them
 //!

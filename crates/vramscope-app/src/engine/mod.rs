@@ -160,7 +160,7 @@ impl Engine {
         }
     }
 
-    /// Opens a file in a worker of its own, once fewer than [`AT_ONCE`] others are being read, and marks
+    /// Opens a file in a worker of its own, once fewer than `AT_ONCE` others are being read, and marks
     /// `vramscope:load`.
     ///
     /// `listener` gets [`Reply::Progress`], then [`Reply::Opened`] or [`Reply::Failed`]; answers go to

@@ -88,7 +88,7 @@ impl Action {
 pub struct Event {
     /// The action.
     pub action: Action,
-    /// Start address; for [`Action::Oom`] the bytes that the device reported free, or [`UNKNOWN_FREE`].
+    /// Start address; for [`Action::Oom`] the bytes that the device reported free, or `UNKNOWN_FREE`.
     pub addr: u64,
     /// Bytes; what they count depends on the action.
     pub size: u64,

@@ -193,7 +193,7 @@ impl Overview {
     }
 
     /// Adds what replays with other settings amount to, a finding of kind
-    /// [`FindingKind::Replay`](super::findings::FindingKind::Replay), to the findings and the verdict: as the first advice
+    /// [`FindingKind::Replay`], to the findings and the verdict: as the first advice
     /// on a request that they serve, else as a finding of its own. What they do not bear out is no longer advised.
     pub fn conclude(&mut self, conclusion: Finding) {
         conclude(&mut self.findings, &mut self.causes, conclusion);
