@@ -31,6 +31,18 @@ pub enum Values {
     Uniform,
 }
 
+/// Where what the program writes goes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Output {
+    /// Where ours goes.
+    #[default]
+    Ours,
+    /// All of it to standard error, as somebody reads an answer from standard output.
+    Stderr,
+    /// To this file, which is replaced.
+    File(PathBuf),
+}
+
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -42,8 +54,8 @@ pub struct Options {
     pub rank: Option<(u32, u32)>,
     /// What the host reads.
     pub values: Values,
-    /// Whether its standard output goes to standard error, as somebody reads an answer from the former.
-    pub quiet: bool,
+    /// Where what it writes goes.
+    pub output: Output,
 }
 
 /// What a run left.
@@ -96,8 +108,13 @@ pub fn run(command: &[OsString], options: &Options, folder: &Path) -> io::Result
     child.env("PYTHONPATH", before("PYTHONPATH", &recorder));
     // Which devices of the machine a program may see says nothing of these.
     child.env_remove("CUDA_VISIBLE_DEVICES");
-    if options.quiet {
-        child.stdout(stderr()?);
+    match &options.output {
+        Output::Ours => {}
+        Output::Stderr => drop(child.stdout(stderr()?)),
+        Output::File(path) => {
+            let file = fs::File::create(path)?;
+            child.stdout(file.try_clone()?).stderr(file);
+        }
     }
     end_with_us(&mut child);
     let status = in_foreground(&mut child)?;

@@ -4,7 +4,7 @@ mod verdict;
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -15,7 +15,7 @@ use vramscope_core::cards::Card;
 use vramscope_core::open::decode;
 use vramscope_dryrun::device::Device;
 use vramscope_dryrun::fit::largest;
-use vramscope_dryrun::run::{self, Options as Running, Run, Values, is_possible};
+use vramscope_dryrun::run::{self, Options as Running, Output, Run, Values, is_possible};
 
 use self::verdict::{Circumstances, Judged};
 use crate::arguments::{Show, parse_capacity};
@@ -152,7 +152,7 @@ struct Place<'a> {
 impl Place<'_> {
     /// Runs the program as it is given.
     fn once(&self, destination: Option<&Destination>) -> Result<(), Failure> {
-        let ran = self.run(&self.options.program, false)?;
+        let ran = self.run(&self.options.program, self.output())?;
         let mut judged = self.judged(&ran)?;
         let mut failures: Vec<_> = self.keep(&judged, destination).err().into_iter().collect();
         let parts = self.parts(&mut judged, ended(ran.status).as_ref());
@@ -168,6 +168,8 @@ impl Place<'_> {
         destination: Option<&Destination>,
     ) -> Result<(), Failure> {
         let mut best = Vec::new();
+        // Of a try that does not fit the traceback is no news.
+        let log = self.folder.join("output");
         let found = largest(least, most, |number| {
             let words = self.options.program.iter();
             let words = words.map(|word| {
@@ -175,13 +177,19 @@ impl Place<'_> {
                     .replace("{}", &number.to_string())
                     .into()
             });
-            let ran = self.run(&words.collect::<Vec<_>>(), true)?;
-            let judged = self.judged(&ran)?;
-            let fits = judged.iter().all(Judged::fits);
-            // It ended for another reason than memory, so nothing is known.
-            if let (true, Some(failure)) = (fits, ended(ran.status)) {
-                return Err(failure);
-            }
+            let ran = self.run(&words.collect::<Vec<_>>(), Output::File(log.clone()))?;
+            let judged = self.judged(&ran).and_then(|judged| {
+                let fits = judged.iter().all(Judged::fits);
+                // It ended for another reason than memory, so nothing is known.
+                match ended(ran.status).filter(|_| fits) {
+                    Some(failure) => Err(failure),
+                    None => Ok((judged, fits)),
+                }
+            });
+            let (judged, fits) = judged.inspect_err(|_| {
+                let written = fs::read(&log).unwrap_or_default();
+                output::note(&String::from_utf8_lossy(&written));
+            })?;
             tell(number, &judged, fits);
             if fits {
                 self.keep(&judged, destination)?;
@@ -207,7 +215,15 @@ impl Place<'_> {
         self.print(parts)
     }
 
-    fn run(&self, program: &[OsString], is_one_of_many: bool) -> Result<Run, Failure> {
+    /// Where what the program writes goes if it runs once.
+    fn output(&self) -> Output {
+        match self.options.show.json || self.options.show.csv {
+            true => Output::Stderr,
+            false => Output::Ours,
+        }
+    }
+
+    fn run(&self, program: &[OsString], output: Output) -> Result<Run, Failure> {
         let options = self.options;
         let running = Running {
             device: options.gpu.clone(),
@@ -218,7 +234,7 @@ impl Place<'_> {
                 Read::Ones => Values::Ones,
                 Read::Uniform => Values::Uniform,
             },
-            quiet: is_one_of_many || options.show.json || options.show.csv,
+            output,
         };
         let name = program
             .first()
@@ -263,8 +279,8 @@ impl Place<'_> {
         judged.retain(Judged::has_used_memory);
         judged.sort_by_key(|judged| std::cmp::Reverse(judged.reserved_bytes()));
         if judged.is_empty() {
-            let text = "no process of it left a recording of CUDA's memory through torch (os._exit, Python's -I, -E and -S, and \
-                        PYTORCH_NO_CUDA_MEMORY_CACHING keep it away)";
+            let text = "no process of it took CUDA's memory through torch: is the model moved to the GPU (.to(\"cuda\"))? If it \
+                        is, something keeps the recording away: os._exit, Python's -I, -E and -S, or PYTORCH_NO_CUDA_MEMORY_CACHING";
             let unusable = ran.unusable.clone().map(Failure::Input);
             let failure = unusable.or_else(|| ended(ran.status));
             return Err(failure.unwrap_or_else(|| Failure::Input(text.to_owned())));

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use vramscope_core::cards::Card;
 use vramscope_dryrun::device::Device;
-use vramscope_dryrun::run::{Options, Run, Values, run};
+use vramscope_dryrun::run::{Options, Output, Run, Values, run};
 
 /// Options for a card.
 fn on(card: &str) -> Options {
@@ -20,7 +20,7 @@ fn on(card: &str) -> Options {
         devices: 1,
         rank: None,
         values: Values::Zeros,
-        quiet: true,
+        output: Output::Stderr,
     }
 }
 

@@ -178,3 +178,23 @@ fn a_torch_that_cannot_be_used_is_told_with_what_to_install() {
     let run = with_made_up_torch("__version__ = '2.7.1+cpu'\n", look);
     assert!(run.is_none_or(|run| run.status.code() == Some(7) && run.unusable.is_none()));
 }
+
+#[test]
+fn what_it_writes_can_go_to_a_file() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let log = folder.path().join("log");
+    let program = "import sys; print('out', flush=True); sys.exit('err')";
+    for _ in 0..2 {
+        let output = Output::File(log.clone());
+        let options = Options {
+            output,
+            ..on("h100")
+        };
+        let run = run_python("python3", program, &options, folder.path());
+        assert_eq!(run.status.code(), Some(1));
+        assert_eq!(fs::read_to_string(&log).unwrap(), "out\nerr\n");
+    }
+}

@@ -234,7 +234,9 @@ impl Judged {
                 () if free < active => "perhaps: only if CUDA takes less than assumed",
                 () if free < reserved => "perhaps: what is live has room, what is reserved has not",
                 () if free - reserved < self.spread_bytes(&device) => "perhaps: it is close",
-                () if device.capability != ran_on.capability => "likely: with other kernels",
+                () if device.capability != ran_on.capability => {
+                    "likely: its kernels may need other workspaces"
+                }
                 () => "yes",
             };
             Some(vec![
