@@ -22,6 +22,7 @@
 // Lowest first: a module uses those of groups above its own.
 
 mod compact;
+mod course;
 mod figure;
 mod needles;
 
@@ -41,6 +42,7 @@ mod whole;
 pub use self::advice::next_steps;
 pub use self::conclude::{Cause, Class, Conclusion, Share, ShareOf, Sure, conclude};
 pub use self::context::Framework;
+pub use self::course::Course;
 pub use self::figure::Figure;
 pub use self::reader::{Reader, read, read_from};
 pub use self::record::{

@@ -9,6 +9,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::compact::{Compact, prefix};
 use crate::context::{command, teller, traceback};
+use crate::course::Course;
 use crate::figure::Figure;
 use crate::forms::{Found, driver, host, logs, tables, torch, vllm, xla};
 use crate::needles::{self, Kind, LONGEST};
@@ -45,6 +46,8 @@ pub struct Reader {
     /// The offset of the window's first byte, and the number of lines before it.
     base: u64,
     base_lines: u64,
+    /// The place that lines were counted up to for the last log line, as an offset, and its line.
+    counted: (u64, u64),
     /// Up to where the window has been looked at, and up to where what was found reaches.
     looked: usize,
     taken: usize,
@@ -367,17 +370,20 @@ impl Reader {
             return;
         }
         let from = teller(line);
+        let line = self.next_line(window, start);
         for (tool, what, figure) in told {
             let known = self.found.usage.iter_mut();
             let same = |it: &&mut Usage| it.tool == tool && it.what == what && it.from == from;
             if let Some(known) = known.into_iter().find(same) {
                 known.count += 1;
+                known.course.add(line, figure.bytes);
                 if figure.bytes > known.highest.bytes {
                     known.highest = figure.clone();
                 }
                 known.last = figure;
             } else if self.found.usage.len() < MOST_USAGE {
-                let line = self.line(window, start);
+                let mut course = Course::default();
+                course.add(line, figure.bytes);
                 self.found.usage.push(Usage {
                     tool,
                     from: from.clone(),
@@ -387,9 +393,24 @@ impl Reader {
                     first: figure.clone(),
                     last: figure.clone(),
                     highest: figure,
+                    course,
                 });
             }
         }
+    }
+
+    /// Does [`line`](Self::line) for places in the order of the text, of which there may be many.
+    fn next_line(&mut self, window: &[u8], at: usize) -> u64 {
+        let (from, line) = self.counted;
+        let here = self.base + at as u64;
+        let line = match usize::try_from(from.saturating_sub(self.base)) {
+            Ok(from) if from > 0 && from <= at => {
+                line + memchr_iter(b'\n', &window[from..at]).count() as u64
+            }
+            _ => self.line(window, at),
+        };
+        self.counted = (here, line);
+        line
     }
 
     /// The number of the line at a place of the window, counted from 1.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::context::Framework;
+use crate::course::Course;
 use crate::figure::Figure;
 
 /// All that a text tells.
@@ -358,4 +359,6 @@ pub struct Usage {
     pub last: Figure,
     /// The highest.
     pub highest: Figure,
+    /// All of them over the text.
+    pub course: Course,
 }

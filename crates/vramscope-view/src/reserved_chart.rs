@@ -25,6 +25,8 @@ const DASH_CSS: f64 = 4.0;
 pub struct Line<'a> {
     /// The highest value per column; columns share the width.
     pub bytes: &'a [u64],
+    /// The first column that is drawn.
+    pub first: usize,
     /// Its colour.
     pub colour: Rgb,
     /// Its width, css px.
@@ -126,7 +128,15 @@ impl ReservedChart<'_> {
 }
 
 fn draw_line(scene: &mut Scene, place: &Area, line: &Line<'_>, top_bytes: f64, style: &Style<'_>) {
-    let points = step_points(place, line.bytes, top_bytes);
+    let share = line.first as f64 / line.bytes.len().max(1) as f64;
+    let left_px = (share * f64::from(place.width_px)).round() as u32;
+    let place = Area {
+        x_px: place.x_px.saturating_add_unsigned(left_px),
+        width_px: place.width_px.saturating_sub(left_px),
+        ..*place
+    };
+    let bytes = line.bytes.get(line.first..).unwrap_or_default();
+    let points = step_points(&place, bytes, top_bytes);
     if points.is_empty() {
         return;
     }
@@ -168,6 +178,7 @@ mod tests {
     fn chart<'a>(real: &'a [u64], changed: &'a [u64], refused_x: &'a [f64]) -> ReservedChart<'a> {
         let line = |bytes, is_dashed| Line {
             bytes,
+            first: 0,
             colour: [1, 2, 3],
             width_css: 1.0,
             is_dashed,
@@ -198,6 +209,20 @@ mod tests {
         let chart = chart(&[2_048, 4_096], &[3_000, 1_000], &[50.0]);
         // The margin is 72 px and the chart 200 px wide: the refused request's mark is at 172 px.
         insta::assert_snapshot!(scene(&chart, (280, 132)));
+    }
+
+    #[test]
+    fn a_line_may_begin_later() {
+        let all = chart(&[0, 0, 2_048, 4_096], &[], &[]);
+        let mut late = all.clone();
+        late.lines[0].first = 2;
+        let [all, late] = [all, late].map(|chart| scene(&chart, (280, 132)).to_string());
+        assert_ne!(all, late);
+        // The chart begins at 72 px and is 200 px wide.
+        assert!(
+            late.contains("172,") && !late.contains("(72, 99)"),
+            "{late}"
+        );
     }
 
     #[test]

@@ -7,8 +7,15 @@ use vramscope_text::{
 
 use crate::protocol;
 use crate::protocol::views::text::{
-    Also, BarOf, BarPart, BufferRow, Card, DeviceRow, FigureRow, Told, UsageRow,
+    Also, BarOf, BarPart, BufferRow, Card, CourseLine, Courses, DeviceRow, FigureRow, Quantity,
+    Told, UsageRow,
 };
+
+/// Columns of a chart: about one for two pixels.
+const COLUMNS: usize = 400;
+
+/// Lines that tell a quantity before it is drawn: fewer are no course.
+const FEWEST_LINES: u64 = 3;
 
 /// Most rows of a list, of which a log may have thousands.
 const MOST_ROWS: usize = 100;
@@ -48,6 +55,7 @@ pub(super) fn told(reading: &Reading) -> Told {
         first: first.unwrap_or(0) - skipped,
         notes: notes(reading, &whole),
         usage: usage(reading),
+        courses: courses(reading),
         devices: devices(reading),
     }
 }
@@ -167,6 +175,48 @@ fn usage(reading: &Reading) -> Vec<UsageRow> {
     .collect()
 }
 
+/// What was told several times, in the order of the text.
+fn courses(reading: &Reading) -> Courses {
+    let mut courses = Courses {
+        text_lines: reading.lines,
+        ..Courses::default()
+    };
+    let mut tellers: Vec<u64> = Vec::new();
+    let told = reading.usage.iter();
+    let told = told.filter(|usage| usage.count >= FEWEST_LINES);
+    for usage in told.take(MOST_ROWS) {
+        let columns = usage.course.columns(reading.lines, COLUMNS);
+        let name = format!("{} {}", usage.tool, usage.what);
+        let known = courses.quantities.iter().position(|it| it.name == name);
+        let place = known.unwrap_or_else(|| {
+            tellers.push(0);
+            courses.quantities.push(Quantity {
+                name,
+                tellers: String::new(),
+                highest_bytes: vec![None; columns.len()],
+            });
+            courses.quantities.len() - 1
+        });
+        let highest = &mut courses.quantities[place].highest_bytes;
+        for (highest, bytes) in highest.iter_mut().zip(&columns) {
+            *highest = (*highest).max(*bytes);
+        }
+        tellers[place] += 1;
+        let first = columns.iter().take_while(|bytes| bytes.is_none()).count();
+        courses.lines.push(CourseLine {
+            quantity: place as u32,
+            first: first as u32,
+            bytes: columns.into_iter().map(Option::unwrap_or_default).collect(),
+        });
+    }
+    for (quantity, count) in courses.quantities.iter_mut().zip(tellers) {
+        if count > 1 {
+            quantity.tellers = format!("of {} ranks, a line each", display::count(count));
+        }
+    }
+    courses
+}
+
 fn devices(reading: &Reading) -> Vec<DeviceRow> {
     let rows = reading.records.iter().flat_map(|record| {
         let devices = match &record.report {
@@ -229,6 +279,37 @@ mod tests {
         assert!((bar.last().unwrap().share - 1.0).abs() < 1e-9);
         let device: f64 = bar[..bar.len() - 1].iter().map(|part| part.share).sum();
         assert!((device - 0.5).abs() < 1e-9, "{device}");
+    }
+
+    #[test]
+    fn what_is_told_often_has_a_course() {
+        let mut text = String::from("Loading\n");
+        for step in 1..=40 {
+            for rank in 0..2 {
+                text += &format!(
+                    "[Rank {rank}] | allocated: {}.0 | max allocated: 900.0\n",
+                    step * 10 + rank
+                );
+            }
+        }
+        let courses = told_of(text.as_bytes()).courses;
+        let names: Vec<_> = courses
+            .quantities
+            .iter()
+            .map(|it| it.name.as_str())
+            .collect();
+        assert_eq!(names, ["Megatron allocated", "Megatron allocated at most"]);
+        assert_eq!((courses.lines.len(), courses.text_lines), (4, 81));
+        assert_eq!(courses.quantities[0].tellers, "of 2 ranks, a line each");
+        let line = &courses.lines[0];
+        assert_eq!((line.first, line.bytes.len()), (5, COLUMNS));
+        assert_eq!(line.bytes[COLUMNS - 1], 400 << 20);
+        // Rank 1's are the higher ones.
+        assert_eq!(
+            courses.quantities[0].highest_bytes.last(),
+            Some(&Some(401 << 20))
+        );
+        assert!(told_of(LOG).courses.lines.is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a text tells: the card of a failure, and lists of all failures, of log lines and of devices.
 
 mod card;
+mod chart;
 mod tables;
 
 use std::rc::Rc;
@@ -9,6 +10,7 @@ use vramscope_view::display;
 use yew::prelude::*;
 
 use self::card::failure_card;
+use self::chart::CourseChart;
 use self::tables::{device_table, failure_table, usage_table};
 use super::hooks::use_kept;
 use super::site_label::SiteColours;
@@ -43,6 +45,7 @@ pub(super) fn TextView(props: &TextViewProps) -> Html {
                 // Above the card, so that choosing moves nothing.
                 if told.cards.len() > 1 { { failure_table(&told, place, &choose) } }
                 { for told.cards.get(place).map(|card| failure_card(card, &colours)) }
+                if !told.courses.lines.is_empty() { <CourseChart courses={told.courses.clone()} theme={props.theme} /> }
                 { usage_table(&told.usage) }
                 { device_table(&told.devices) }
                 { command(&told) }

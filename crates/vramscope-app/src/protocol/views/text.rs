@@ -53,6 +53,8 @@ pub struct Told {
     pub notes: Vec<String>,
     /// What log lines tell.
     pub usage: Vec<UsageRow>,
+    /// The same over the text.
+    pub courses: Courses,
     /// Devices in tables of nvidia-smi and npu-smi.
     pub devices: Vec<DeviceRow>,
 }
@@ -170,6 +172,38 @@ pub struct UsageRow {
     pub count: u64,
     /// The first, last and highest, in bytes.
     pub bytes: [u64; 3],
+}
+
+/// What log lines tell, over the text: columns of equal width.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Courses {
+    /// Lines of the text.
+    pub text_lines: u64,
+    /// What is told, each once.
+    pub quantities: Vec<Quantity>,
+    /// A line for each that tells one.
+    pub lines: Vec<CourseLine>,
+}
+
+/// A quantity that several may tell.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Quantity {
+    pub name: String,
+    /// How many tell it, in words; empty of one.
+    pub tellers: String,
+    /// The highest of all of them in each column, in bytes; `None` before the first.
+    pub highest_bytes: Vec<Option<u64>>,
+}
+
+/// What one of them tells of a quantity.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CourseLine {
+    /// The place of its quantity.
+    pub quantity: u32,
+    /// The first column in which it is told.
+    pub first: u32,
+    /// The highest in each column, in bytes.
+    pub bytes: Vec<u64>,
 }
 
 /// A device in a table.

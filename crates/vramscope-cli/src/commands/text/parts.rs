@@ -2,11 +2,11 @@
 
 use vramscope_core::units::Bytes;
 use vramscope_text::{
-    Cause, Conclusion, Failure, Figure, Reading, Record, Report, conclude, next_steps, notes,
-    who_failed, whole,
+    Cause, Conclusion, Failure, Figure, Reading, Record, Report, Usage, conclude, next_steps,
+    notes, who_failed, whole,
 };
 
-use crate::report::{Cell, Column, Part, column, detail};
+use crate::report::{Cell, Column, Part, column, detail, remark};
 
 /// Most rows of a table, of which a log may have thousands.
 const MOST_ROWS: usize = 100;
@@ -101,8 +101,20 @@ fn failures_table(part: &mut Part, reading: &Reading) {
     part.table("failed", "", &COLUMNS, rows.take(MOST_ROWS).collect());
 }
 
+/// A picture of a quantity over the text in one line; empty if it is told once.
+fn course(usage: &Usage, lines: u64) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    if usage.count == 1 {
+        return String::new();
+    }
+    let columns = usage.course.columns(lines, 24).into_iter();
+    let highest = usage.highest.bytes.max(1) as f64;
+    let height = |bytes: u64| HEIGHTS[((bytes as f64 / highest * 8.0) as usize).min(7)];
+    columns.map(|bytes| bytes.map_or(' ', height)).collect()
+}
+
 fn usage_table(part: &mut Part, reading: &Reading) {
-    const COLUMNS: [Column; 8] = [
+    const COLUMNS: [Column; 10] = [
         column("tool", "tool"),
         column("from", "from"),
         column("what", "what"),
@@ -111,6 +123,8 @@ fn usage_table(part: &mut Part, reading: &Reading) {
         column("first_bytes", "first"),
         column("last_bytes", "last"),
         column("highest_bytes", "highest"),
+        remark("course", "over the text"),
+        detail("points"),
     ];
     let rows = reading.usage.iter().take(MOST_ROWS).map(|usage| {
         vec![
@@ -122,6 +136,8 @@ fn usage_table(part: &mut Part, reading: &Reading) {
             Cell::Bytes(usage.first.bytes),
             Cell::Bytes(usage.last.bytes),
             Cell::Bytes(usage.highest.bytes),
+            text(&course(usage, reading.lines)),
+            json(usage.course.points()),
         ]
     });
     part.table("usage", "Told by log lines", &COLUMNS, rows.collect());

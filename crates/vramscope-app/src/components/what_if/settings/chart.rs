@@ -1,13 +1,11 @@
 //! Reserved memory over time: recorded, by the model, and by the model with changed settings.
 
-use crate::components::hooks::use_kept;
-use web_sys::Element;
 use yew::prelude::*;
 
 use super::super::replayed::ReplayedRef;
 use crate::canvas::PlotArea;
 use crate::components::drawing::drawing;
-use crate::components::hooks::use_plot_area;
+use crate::components::hooks::{use_plot_area, use_position};
 use crate::components::tooltip;
 use crate::protocol::ThemeName;
 use crate::protocol::views::what_if::{Replayed, ReservedCurves};
@@ -30,24 +28,8 @@ pub(super) fn Chart(props: &ChartProps) -> Html {
     let picture = use_memo(what, |(replayed, area, theme)| {
         Some(pictured(replayed.get()?, (*area)?, *theme))
     });
-    let at = use_kept(|| None::<(f64, f64)>);
-    let onpointermove = {
-        let (at, node) = (at.setter(), node.clone());
-        Callback::from(move |event: PointerEvent| {
-            let bounds = node
-                .cast::<Element>()
-                .map(|node| node.get_bounding_client_rect());
-            at.set(bounds.map(|bounds| {
-                let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
-                (x - bounds.left(), y - bounds.top())
-            }));
-        })
-    };
-    let onpointerleave = {
-        let at = at.setter();
-        Callback::from(move |_: PointerEvent| at.set(None))
-    };
-    let under = (*at).zip(area).zip(props.replayed.get());
+    let (at, onpointermove, onpointerleave) = use_position(&node);
+    let under = at.zip(area).zip(props.replayed.get());
     let tip = under.and_then(|((at, area), replayed)| tip(at, area, &replayed.curves));
     html! {
         <div class="chart" ref={node} role="img" {onpointermove} {onpointerleave}
@@ -89,6 +71,7 @@ fn pictured(replayed: &Replayed, area: PlotArea, theme: ThemeName) -> Html {
     let curves = &replayed.curves;
     let line = |bytes, colour, width_css, is_dashed| Line {
         bytes,
+        first: 0,
         colour,
         width_css,
         is_dashed,
