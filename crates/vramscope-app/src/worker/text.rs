@@ -1,5 +1,6 @@
 //! Reads a text, and says what it tells of memory. All words and figures are those of the command line.
 
+use vramscope_core::units::Count;
 use vramscope_text::{
     Conclusion, Failure, Figure, NOTHING, Reading, Record, Report, ShareOf, Sure, conclude,
     next_steps, notes, who_failed, whole,
@@ -211,7 +212,7 @@ fn courses(reading: &Reading) -> Courses {
     }
     for (quantity, count) in courses.quantities.iter_mut().zip(tellers) {
         if count > 1 {
-            quantity.tellers = format!("of {} ranks, a line each", display::count(count));
+            quantity.tellers = format!("of {} ranks, a line each", Count(count));
         }
     }
     courses
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!((courses.lines.len(), courses.text_lines), (4, 81));
         assert_eq!(courses.quantities[0].tellers, "of 2 ranks, a line each");
         let line = &courses.lines[0];
-        assert_eq!((line.first, line.bytes.len()), (5, COLUMNS));
+        assert_eq!((line.first, line.bytes.len()), (4, COLUMNS));
         assert_eq!(line.bytes[COLUMNS - 1], 400 << 20);
         // Rank 1's are the higher ones.
         assert_eq!(

@@ -87,7 +87,7 @@ fn pictured(courses: &Courses, area: PlotArea, theme: &Theme) -> Html {
         bytes: &line.bytes,
         first: line.first as usize,
         colour: colour(theme, line.quantity as usize),
-        width_css: 1.5,
+        width_css: 1.0,
         is_dashed: false,
     });
     let chart = ReservedChart {
