@@ -27,8 +27,8 @@ use crate::analysis::memory::capture;
 use crate::analysis::memory::settings::is_known;
 use crate::decode::producer;
 use crate::model::{
-    BlockState, CAPTURE_KEY, DRY_RUN_KEY, DeviceIndex, Profile, SegmentKind, Stage, events_cut_off,
-    note_events_cut_off,
+    BlockState, CAPTURE_KEY, DRY_RUN_KEY, DeviceIndex, Profile, SegmentKind, Stage, cut_off,
+    note_cut_off,
 };
 use crate::transfer::{Rename, Role, Transfer};
 use functions::is_signature;
@@ -137,8 +137,8 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
         profile.put(&mut new.extras);
     }
     let devices = 0..new.traces.len() as DeviceIndex;
-    let cut_off = devices.map(|device| (device, events_cut_off(&snapshot.extras, device)));
-    note_events_cut_off(&mut new.extras, cut_off);
+    let cut_off = devices.map(|device| (device, cut_off(&snapshot.extras, device)));
+    note_cut_off(&mut new.extras, cut_off);
     new.keys = snapshot.keys;
     new.source.clone_from(&snapshot.source);
     new.warnings = snapshot.warnings.inherited();

@@ -6,11 +6,15 @@
 //! viewer, finds the same at every moment of the range as in the whole file: the live allocations, the
 //! active bytes, the reserved bytes. Only texts, frames and stacks that are still used are kept.
 //!
+//! Without segments there is no final state that could tell what is live. Then the trace begins with events that
+//! repeat what was live before it, and the file tells how many those are.
+//!
 //! The format cannot express everything. The stack of an allocation that began before the range and ended in it
 //! is lost (that of one live at the end of the range is kept in its block), and rounding is
 //! derived if the file's own final state does not tell. Pinned host memory
 //! is left out, because its events share no moments with a device's.
 
+mod before;
 mod freed;
 mod marks;
 mod state;
@@ -20,7 +24,7 @@ use crate::analysis::recording::{Device, Recording};
 use crate::analysis::time::selection::Moments;
 use crate::decode::{Key, sizes};
 use crate::ids::EventId;
-use crate::model::{Profile, Warnings, events_cut_off, note_events_cut_off};
+use crate::model::{CutOff, Profile, Warnings, cut_off, note_cut_off};
 use crate::sorting::SortFew;
 use crate::transfer::{AsBefore, Role, Transfer};
 
@@ -41,6 +45,10 @@ impl Piece<'_> {
         let to = self.moments.1.min(self.device.history.event_count);
         (self.moments.0.min(to), to)
     }
+
+    fn is_whole(&self) -> bool {
+        self.bounds() == (0, self.device.history.event_count)
+    }
 }
 
 /// Cuts `pieces`, at most one per device, out of `recording`. Other devices keep their number, but have
@@ -49,12 +57,15 @@ impl Piece<'_> {
 pub fn cut(recording: &Recording, pieces: &[Piece<'_>]) -> Snapshot {
     let snapshot = &recording.snapshot;
     let mut transfer = Transfer::new(snapshot, &AsBefore);
+    let mut beginnings = Vec::with_capacity(pieces.len());
     for device in (0..).take(snapshot.traces.len()) {
         let first = transfer.to.events.len() as u32;
         if let Some(piece) = pieces
             .iter()
             .find(|piece| piece.device.history.device == device)
         {
+            let carried = before::events(&mut transfer, piece);
+            beginnings.push((device, beginning(piece, carried)));
             events(&mut transfer, piece);
         }
         let rows = first..transfer.to.events.len() as u32;
@@ -63,11 +74,14 @@ pub fn cut(recording: &Recording, pieces: &[Piece<'_>]) -> Snapshot {
     let mut by_device: Vec<_> = pieces.iter().collect();
     by_device.sort_few_by_key(|piece| piece.device.history.device);
     for piece in by_device {
+        if piece.device.is_without_segments() {
+            continue;
+        }
         state::at_end(&mut transfer, piece);
     }
     marks::within(&mut transfer, pieces);
-    facts(&mut transfer);
-    note_beginnings(&mut transfer.to, pieces);
+    facts(&mut transfer, pieces);
+    note_cut_off(&mut transfer.to.extras, beginnings.into_iter());
     let mut found = Warnings::default();
     sizes::leave_out_impossible(&mut transfer.to, &mut found);
     transfer.to.warnings.merge(found.into_list());
@@ -80,29 +94,31 @@ fn events(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
     let first = piece.device.history.first_event;
     transfer.to.events.reserve((to - from) as usize);
     for row in first + from..first + to {
-        let mut event = transfer.from.events.get(EventId(row));
-        event.context = transfer.context(event.context);
-        event.stack = transfer.stack(event.stack);
+        let event = transfer.event(EventId(row));
         transfer.to.events.push(event);
     }
 }
 
-/// Notes how many events were cut off before each piece that is less than the whole, since the beginning of the first
-/// recording.
-fn note_beginnings(to: &mut Snapshot, pieces: &[Piece<'_>]) {
-    let beginnings = pieces.iter().map(|piece| {
-        let history = piece.device.history;
-        let (before, bounds) = (events_cut_off(&to.extras, history.device), piece.bounds());
-        let is_cut = before.is_some() || bounds != (0, history.event_count);
-        let now = before.unwrap_or(0).saturating_add(bounds.0.into());
-        (history.device, is_cut.then_some(now))
-    });
-    let beginnings: Vec<_> = beginnings.collect();
-    note_events_cut_off(&mut to.extras, beginnings.into_iter());
+/// How the trace of a piece begins, of which `carried` events repeat what was live; `None` for the whole of a file that is
+/// itself whole.
+fn beginning(piece: &Piece<'_>, carried: u64) -> Option<CutOff> {
+    let history = piece.device.history;
+    let from = u64::from(piece.bounds().0);
+    let known = cut_off(&piece.device.snapshot().extras, history.device);
+    if known.is_none() && piece.is_whole() {
+        return None;
+    }
+    let known = known.unwrap_or_default();
+    Some(CutOff {
+        before: known
+            .before
+            .saturating_add(from.saturating_sub(known.carried)),
+        carried: carried.saturating_add(known.carried.saturating_sub(from)),
+    })
 }
 
 /// Copies what concerns the file as a whole.
-fn facts(transfer: &mut Transfer<'_>) {
+fn facts(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
     let from = transfer.from;
     let names = from.events.other_actions.clone();
     transfer.to.events.other_actions = names
@@ -112,10 +128,18 @@ fn facts(transfer: &mut Transfer<'_>) {
     let to = &mut transfer.to;
     to.settings.clone_from(&from.settings);
     to.extras.clone_from(&from.extras);
-    // What was in use before is among the blocks now.
     if let Some(mut profile) = Profile::of(to) {
         for device in &mut profile.devices {
-            device.before_bytes = 0;
+            let mut pieces = pieces.iter();
+            let piece = pieces.find(|piece| piece.device.index() == device.device);
+            // Else what was in use before is among the blocks.
+            if piece.is_none_or(|piece| !piece.device.is_without_segments()) {
+                device.before_bytes = 0;
+            }
+            // What was most within a part is not known.
+            if piece.is_none_or(|piece| !piece.is_whole()) {
+                device.peak_reserved_bytes = None;
+            }
         }
         profile.put(&mut to.extras);
     }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::Snapshot;
-use crate::ids::{ContextId, FrameId, StackId, StringId};
-use crate::model::{Context, Frame, FxNode, LinesId};
+use crate::ids::{ContextId, EventId, FrameId, StackId, StringId};
+use crate::model::{Context, Event, Frame, FxNode, LinesId};
 
 /// Marks a row that has not been copied yet.
 const NONE: u32 = u32::MAX;
@@ -116,6 +116,16 @@ impl<'s> Transfer<'s> {
         let new = self.to.stacks.intern(&frames);
         self.stacks[id.index()] = new.0;
         new
+    }
+
+    /// A row of the source's events, with its stack and context in the new snapshot.
+    pub(crate) fn event(&mut self, row: EventId) -> Event {
+        let event = self.from.events.get(row);
+        Event {
+            context: self.context(event.context),
+            stack: self.stack(event.stack),
+            ..event
+        }
     }
 
     pub(crate) fn lines(&mut self, id: LinesId) -> LinesId {

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// The events between two moments become the trace, and the memory live at the second one becomes the final state.
 /// Live, reserved and allocated memory are the same as in the whole file at every moment of the cut. Two things are
 /// lost: who allocated memory that was freed in the range but allocated before it, and the ends of annotated ranges
-/// outside the cut.
+/// outside the cut. A file without segments has no final state: there, the first events repeat what was live.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub(crate) struct Options {

@@ -74,12 +74,46 @@ fn a_trace_answers_like_a_snapshot() {
 #[test]
 fn a_failed_request_of_the_host_is_not_cudas() {
     let file = "profiler/plain-2.15.0-cpu.json.gz";
-    says(
-        &["oom", file],
-        &["device 0 (CPU)", "1.00 PiB", "asked of the device"],
-    );
+    says(&["oom", file], &["device 0 (CPU)", "1.00 PiB"]);
     for command in ["oom", "explain", "info"] {
         assert!(!said(&[command, file]).contains("CUDA"), "{command}");
+    }
+}
+
+const TIMELINE: &str = "profiler/timeline-2.15.0-cuda.raw.json.gz";
+
+fn parts(arguments: &[&str]) -> Vec<Value> {
+    let answer: Value = serde_json::from_str(&said(arguments)).unwrap();
+    answer["parts"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_part_of_a_trace_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, source) in [("a.pickle", TRAINING), ("a.vram", TIMELINE)] {
+        let path = folder.path().join(name);
+        let path = path.to_str().unwrap();
+        said(&[
+            "cut", source, "--device", "0", "--range", "30..90", "-o", path,
+        ]);
+        says(
+            &["info", path],
+            &[
+                "events repeat what was live where the file was cut off.",
+                "torch.profiler records no segments.",
+                "reserved max unknown: no segment is recorded",
+            ],
+        );
+        let text = said(&["info", path]);
+        assert!(
+            !text.contains("damage") && !text.contains("contradict"),
+            "{text}"
+        );
+        let live = |file: &str, at: &str| {
+            parts(&["at", at, file, "--device", "0", "--json"])[0]["live_bytes"].clone()
+        };
+        assert!(live(source, "90").as_u64() > Some(0));
+        assert_eq!(live(source, "90"), live(path, "end"));
     }
 }
 

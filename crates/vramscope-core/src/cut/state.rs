@@ -2,8 +2,8 @@
 //!
 //! Segments are the ranges that [`Replay`](crate::analysis::time::replay::Replay) finds mapped. Blocks are its live
 //! allocations and the gaps between them. Block sizes and size classes are taken from the file's own final state as
-//! far as it still holds, else from the allocator's rules. An allocation without a known segment (in a damaged file,
-//! or one without segments) gets a segment of its own, because it must lie in one to count as live.
+//! far as it still holds, else from the allocator's rules. An allocation without a known segment (in a damaged file)
+//! gets a segment of its own, because it must lie in one to count as live. Devices without segments have no final state.
 
 use std::collections::HashMap;
 
@@ -143,7 +143,7 @@ fn gap(transfer: &mut Transfer<'_>, from: u64, to: u64) {
 }
 
 /// The value that stands for "no stack" in records with these keys.
-fn none_in(keys: u64) -> StackId {
+pub(super) fn none_in(keys: u64) -> StackId {
     if keys & Key::Frames.bit() != 0 {
         StackId::EMPTY
     } else {

@@ -30,8 +30,8 @@ pub(crate) use profile::PROFILE_KEY;
 pub use profile::{DeviceKind, Profile, ProfileKind, ProfiledDevice};
 pub use segment_table::{Segment, SegmentKind, SegmentTable};
 pub(crate) use snapshot::{
-    CAPTURE_KEY, CUT_KEY, DAMAGE_KEY, DRY_RUN_KEY, capture_of, damage_of, events_cut_off,
-    note_events_cut_off,
+    CAPTURE_KEY, CUT_KEY, CutOff, DAMAGE_KEY, DRY_RUN_KEY, capture_of, cut_off, damage_of,
+    note_cut_off,
 };
 pub use snapshot::{ContainerKind, DeviceIndex, KeysSeen, Producer, Snapshot, Source};
 pub use stack_table::{LinesId, StackTable};

@@ -155,24 +155,44 @@ pub(crate) fn capture_of(
 /// The top-level key of snapshots that are cut out of a longer one.
 pub(crate) const CUT_KEY: &str = "cut";
 
-/// The number of events that were cut off before a device's trace; `None` if it is not cut.
-pub(crate) fn events_cut_off(
-    extras: &serde_json::Map<String, serde_json::Value>,
-    device: DeviceIndex,
-) -> Option<u64> {
-    let of_device = extras
-        .get(CUT_KEY)
-        .and_then(|cut| cut.get(device.to_string()));
-    of_device.and_then(serde_json::Value::as_u64)
+/// How a device's trace that was cut out of a longer one begins. In the file it is `before`, or `[before, carried]`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct CutOff {
+    /// Events that were cut off before it.
+    pub(crate) before: u64,
+    /// Events at its beginning that repeat what was live then, because without segments nothing else says so.
+    pub(crate) carried: u64,
 }
 
-/// Notes that number of each device that is cut.
-pub(crate) fn note_events_cut_off(
+/// How a device's trace begins; `None` if it is not cut.
+pub(crate) fn cut_off(
+    extras: &serde_json::Map<String, serde_json::Value>,
+    device: DeviceIndex,
+) -> Option<CutOff> {
+    let known = extras.get(CUT_KEY)?.get(device.to_string())?;
+    let number = |place: usize| known.get(place)?.as_u64();
+    Some(match known.as_u64() {
+        Some(before) => CutOff { before, carried: 0 },
+        None => CutOff {
+            before: number(0)?,
+            carried: number(1)?,
+        },
+    })
+}
+
+/// Notes that of each device that is cut.
+pub(crate) fn note_cut_off(
     extras: &mut serde_json::Map<String, serde_json::Value>,
-    by_device: impl Iterator<Item = (DeviceIndex, Option<u64>)>,
+    by_device: impl Iterator<Item = (DeviceIndex, Option<CutOff>)>,
 ) {
     let cut: serde_json::Map<String, serde_json::Value> = by_device
-        .filter_map(|(device, before)| Some((device.to_string(), before?.into())))
+        .filter_map(|(device, cut)| {
+            let value = match cut? {
+                CutOff { before, carried: 0 } => before.into(),
+                CutOff { before, carried } => vec![before, carried].into(),
+            };
+            Some((device.to_string(), value))
+        })
         .collect();
     extras.remove(CUT_KEY);
     if !cut.is_empty() {

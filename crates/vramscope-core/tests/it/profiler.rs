@@ -1,5 +1,6 @@
 //! Traces and memory timelines of torch.profiler, against a slow and obvious reading of the same text.
 
+mod cuts;
 mod odd;
 
 use std::io::Read;

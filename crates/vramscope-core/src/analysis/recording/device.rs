@@ -18,7 +18,7 @@ use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools::{self, FewValues};
 use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
 use crate::analysis::time::annotations::NamedRange;
-use crate::analysis::time::history::History;
+use crate::analysis::time::history::{History, is_reserved_known};
 use crate::analysis::time::lanes::{
     FEW_STEPS, Lanes, StepGrowth, Steps, StepsBy, repeated_steps, steps,
 };
@@ -27,7 +27,7 @@ use crate::analysis::time::range_totals::RangeSums;
 use crate::analysis::time::replay::Replay;
 use crate::analysis::time::trace_names::{Step, trace_steps};
 use crate::ids::{AllocationId, ContextId, StackId, StringId};
-use crate::model::{Action, Context, DeviceIndex, PoolId};
+use crate::model::{Action, Context, DeviceIndex, PoolId, Profile, ProfileKind};
 
 /// Results about one device, each computed on first use. Columns have one value per allocation.
 #[derive(Default)]
@@ -93,6 +93,20 @@ impl<'a> Device<'a> {
         self.history.device
     }
 
+    /// Whether it is the host's memory in a file that has other devices, too: one of another kind among them.
+    #[must_use]
+    pub fn is_host_beside_others(self) -> bool {
+        let snapshot = self.snapshot();
+        let mut all = self.recording.devices();
+        snapshot.is_host(self.index()) && all.any(|device| !snapshot.is_host(device.index()))
+    }
+
+    /// It in titles: `device 0`, or `device 1 (CPU)`.
+    #[must_use]
+    pub fn title(self) -> String {
+        self.snapshot().device_title(self.index())
+    }
+
     /// Requested bytes of all live allocations at the peak.
     #[must_use]
     pub fn peak_bytes(self) -> u64 {
@@ -124,6 +138,44 @@ impl<'a> Device<'a> {
     #[must_use]
     pub fn knows_segments(self) -> bool {
         self.history.most_reserved_bytes() > 0
+    }
+
+    /// Whether the file would tell of a request that failed: it has a trace, and no memory timeline of a profiler.
+    #[must_use]
+    pub fn tells_failures(self) -> bool {
+        let profile = Profile::of(self.snapshot());
+        self.history.has_trace() && profile.is_none_or(|it| it.kind == ProfileKind::Trace)
+    }
+
+    /// Whether the file says how much was reserved at each moment.
+    #[must_use]
+    pub fn is_reserved_known(self) -> bool {
+        is_reserved_known(self.history.most_reserved_bytes(), self.peak_bytes())
+    }
+
+    /// The most that was reserved: of segments, or else the highest total that a profile states. `None` if the file does
+    /// not tell.
+    #[must_use]
+    pub fn peak_reserved_bytes(self) -> Option<u64> {
+        if self.is_reserved_known() {
+            return Some(self.history.most_reserved_bytes());
+        }
+        let profile = Profile::of(self.snapshot())?;
+        profile.device(self.index())?.peak_reserved_bytes
+    }
+
+    /// Whether the final state has segments.
+    #[must_use]
+    pub fn has_final_segments(self) -> bool {
+        let segments = &self.snapshot().segments;
+        i32::try_from(self.index()).is_ok_and(|index| segments.of_device(index).next().is_some())
+    }
+
+    /// Whether the file has no segment of the device at all. If all were released, the final state has none, but the
+    /// trace has their events.
+    #[must_use]
+    pub fn is_without_segments(self) -> bool {
+        !self.knows_segments() && !self.has_final_segments()
     }
 
     /// Bytes of all segments at a moment; `None` if the file says nothing about segments.

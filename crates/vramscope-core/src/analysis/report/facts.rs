@@ -19,7 +19,7 @@ use crate::analysis::report::device_words;
 use crate::analysis::time::history::{History, NEVER};
 use crate::analysis::time::replay::mismatched_segment_events;
 use crate::ids::{AllocationId, EventId};
-use crate::model::{Action, DeviceIndex, Profile, ProfileKind, events_cut_off};
+use crate::model::{Action, DeviceIndex, Profile, ProfileKind, cut_off};
 
 pub use captured::{LOST, MORE_ROOM};
 pub use words::{DRY_RUN, warning_line, warning_text};
@@ -64,6 +64,11 @@ pub enum FactKind {
         allocations: u64,
         /// Their requested bytes.
         bytes: u64,
+    },
+    /// The first events repeat what was live where the file was cut off.
+    CarriedOver {
+        /// Number of these events.
+        events: u64,
     },
     /// The event buffer was full, so older events were overwritten.
     RingFull {
@@ -220,7 +225,7 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
     for device in recording.devices() {
         for kind in device_facts(device) {
             // What has no final state does not contradict it.
-            let is_told = gathered.is_some() && !has_segments(device);
+            let is_told = gathered.is_some() && !device.has_final_segments();
             if is_told && matches!(kind, FactKind::Skew { .. }) {
                 continue;
             }
@@ -243,7 +248,7 @@ fn traces_gathered(recording: &Recording) -> Option<FactKind> {
     let (with, without): (Vec<_>, Vec<_>) = recording
         .devices()
         .filter(|device| device.history.event_count > 1)
-        .partition(|device| has_segments(*device));
+        .partition(|device| device.has_final_segments());
     let agree = with
         .iter()
         .all(|device| device.history.mismatches.live_without_block == 0);
@@ -269,6 +274,7 @@ fn device_facts(device: Device<'_>) -> Vec<FactKind> {
             }
             kinds.extend(ring_full(device, &actions));
             kinds.extend(before_recording(history));
+            kinds.extend(carried_over(device));
             kinds.extend(
                 actions
                     .skipped()
@@ -278,20 +284,13 @@ fn device_facts(device: Device<'_>) -> Vec<FactKind> {
             kinds.extend(skew(device, &actions));
         }
     }
-    // If all segments were released, the final state has none, but the trace has their events.
-    if !device.knows_segments() && !has_segments(device) {
+    if device.is_without_segments() {
         kinds.push(FactKind::NoSegments);
     }
     kinds.extend(no_stacks(device));
     kinds.extend(out_of_memory(device));
     kinds.extend(pending_free(history));
     kinds
-}
-
-/// Whether the final state has segments.
-fn has_segments(device: Device<'_>) -> bool {
-    let segments = &device.snapshot().segments;
-    i32::try_from(device.index()).is_ok_and(|index| segments.of_device(index).next().is_some())
 }
 
 /// Number of events of the allocations' actions in one device's trace.
@@ -365,7 +364,7 @@ fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
         });
     }
     // What is missing, and how many events there are, was the user's wish.
-    if events_cut_off(&device.snapshot().extras, history.device).is_some() {
+    if cut_off(&device.snapshot().extras, history.device).is_some() {
         return None;
     }
     let (_, first) = events(device).next()?;
@@ -397,6 +396,11 @@ fn freed_without_alloc(history: &History) -> u64 {
 fn before_recording(history: &History) -> Option<FactKind> {
     let (allocations, bytes) = history.allocations.before_recording();
     (allocations > 0).then_some(FactKind::BeforeRecording { allocations, bytes })
+}
+
+fn carried_over(device: Device<'_>) -> Option<FactKind> {
+    let events = cut_off(&device.snapshot().extras, device.index())?.carried;
+    (events > 0).then_some(FactKind::CarriedOver { events })
 }
 
 fn no_stacks(device: Device<'_>) -> Option<FactKind> {

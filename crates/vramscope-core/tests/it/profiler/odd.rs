@@ -38,7 +38,7 @@ fn what_was_in_use_before_is_told_as_a_sum() {
     let device = recording.devices().next().unwrap();
     assert_eq!(device.history.active_bytes, [9216, 9728]);
     assert_eq!(device.history.before_recording, 1);
-    // A part of the file has it as a block.
+    // So it is in a part of the file.
     let piece = vramscope_core::cut::Piece {
         device,
         moments: (0, 1),

@@ -86,6 +86,7 @@ fn words(kind: FactKind) -> Words {
         FactKind::Profiled { form } => profiled::words(form),
         FactKind::NoStacks { .. }
         | FactKind::BeforeRecording { .. }
+        | FactKind::CarriedOver { .. }
         | FactKind::RingFull { .. }
         | FactKind::SkippedActions { .. } => of_omissions(kind),
         FactKind::Skew { .. } | FactKind::FreesMissing { .. } | FactKind::TracesGathered { .. } => {
@@ -178,6 +179,17 @@ fn of_omissions(kind: FactKind) -> Words {
             "They are at the bottom from the start; what happened to them before is not known, and \
              where they were allocated often not either.",
             "Start recording before the model is built to see where they come from.",
+        ),
+        FactKind::CarriedOver { events } => Words::of(
+            match events {
+                1 => "The first event repeats what was live where the file was cut off.".to_owned(),
+                _ => format!(
+                    "The first {} events repeat what was live where the file was cut off.",
+                    Count(events)
+                ),
+            },
+            "The memory was allocated before; only there does a file without segments tell that it was live.",
+            "",
         ),
         FactKind::RingFull {
             max_entries,
