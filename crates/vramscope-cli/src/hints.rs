@@ -1,7 +1,10 @@
-//! Advice on how to record data that a file lacks: with PyTorch's own recorder, or by capturing the program.
+//! Advice on how to record data that a file lacks: with PyTorch's own recorder, with its profiler, or by capturing the
+//! program.
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
+use vramscope_core::analysis::recording::Device;
+use vramscope_core::model::{Profile, ProfileKind};
 
 /// Advice for each kind of missing data, as sentences or ends of sentences.
 pub(crate) struct Hints {
@@ -21,11 +24,22 @@ pub(crate) struct Hints {
     pub(crate) annotations: &'static str,
 }
 
+/// Returns the advice that fits the file's producer, and the device.
+pub(crate) fn hints(device: Device<'_>) -> &'static Hints {
+    let snapshot = device.snapshot();
+    match snapshot.is_host(device.index()) {
+        true => &HOST,
+        false => of_file(snapshot),
+    }
+}
+
 /// Returns the advice that fits the file's producer.
-pub(crate) fn hints(snapshot: &Snapshot) -> &'static Hints {
-    match AllocatorKind::of(snapshot) {
-        AllocatorKind::Torch => &TORCH,
-        AllocatorKind::Driver => &CAPTURE,
+pub(crate) fn of_file(snapshot: &Snapshot) -> &'static Hints {
+    match (AllocatorKind::of(snapshot), Profile::of(snapshot)) {
+        (_, Some(profile)) if profile.kind == ProfileKind::Trace => &TRACE,
+        (_, Some(_)) => &TIMELINE,
+        (AllocatorKind::Torch, None) => &TORCH,
+        (AllocatorKind::Driver, None) => &CAPTURE,
     }
 }
 
@@ -44,6 +58,34 @@ const TORCH: Hints = Hints {
                   torch.profiler.record_function(\"name\"):` while _record_memory_history() is on (a range must end before \
                   the dump); optimizer steps are annotated by torch itself. torch 2.10 and newer also records the text \
                   of torch.cuda.memory._set_memory_metadata(\"name\") with every event.",
+};
+
+const TRACE: Hints = Hints {
+    no_trace: "the trace has no memory events of the device. Record with profile_memory=True what is to be checked",
+    no_segments: "torch.profiler records no segments. A snapshot of torch.cuda.memory._dump_snapshot() has them",
+    no_steps: "no training steps are known. Call the profiler's step() after each, or name them with \
+               torch.profiler.record_function(f\"step {i}\")",
+    allocations: "record with profile_memory=True before the program allocates",
+    segments: "torch.profiler records none; torch.cuda.memory._dump_snapshot() writes them.",
+    failure: "To catch one: export the trace after torch.OutOfMemoryError was caught, within the profiled part.",
+    annotations: "This device has no annotations: wrap parts of the program in `with \
+                  torch.profiler.record_function(\"name\"):`, and call the profiler's step() after each step.",
+};
+
+const HOST: Hints = Hints {
+    no_segments: "the host's memory has no segments",
+    segments: "The host's memory has none.",
+    ..TRACE
+};
+
+const TIMELINE: Hints = Hints {
+    no_trace: "the memory timeline has no events. Record what is to be checked",
+    no_segments: TRACE.no_segments,
+    no_steps: "a memory timeline has no training steps: export_chrome_trace() of the same profiler writes them",
+    allocations: TRACE.allocations,
+    segments: TRACE.segments,
+    failure: "export_chrome_trace() of the same profiler writes them.",
+    annotations: "A memory timeline has no annotations: export_chrome_trace() of the same profiler writes them.",
 };
 
 const CAPTURE: Hints = Hints {

@@ -166,8 +166,8 @@ impl Error {
                  _dump_snapshot(), and check that the disk was not full."
             }
             ErrorKind::Truncated(_) => {
-                "The file was not written or copied completely. Copy it again, or dump it again and wait \
-                 until _dump_snapshot() has returned."
+                "The file was not written or copied completely. Copy it again, or write it again and wait \
+                 until _dump_snapshot(), or the profiler's export, has returned."
             }
             ErrorKind::NotASnapshot(lookalike) => lookalike.advice(),
             ErrorKind::Unsupported(_) => "Unpack it and give the snapshot itself.",

@@ -156,7 +156,7 @@ impl Options {
         let recorded: usize = recorded.map(|lane| lane.len()).sum();
         let mut note = |text: String| part.notes.push(text);
         if recorded == 0 {
-            note(hints(&device.subject.snapshot).annotations.to_owned());
+            note(hints(**device).annotations.to_owned());
         }
         if recorded > 0 && shown == 0 {
             note(format!(

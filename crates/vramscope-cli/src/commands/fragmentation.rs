@@ -71,7 +71,7 @@ impl Options {
         let known = SegmentsKnown::of(**device);
         part.notes.extend(known.remark().map(str::to_owned));
         if matches!(known, SegmentsKnown::MadeUp | SegmentsKnown::None) {
-            let advice = hints(&device.subject.snapshot).segments;
+            let advice = hints(**device).segments;
             part.notes.push(advice.to_owned());
             return Ok(part);
         }

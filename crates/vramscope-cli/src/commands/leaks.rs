@@ -8,7 +8,6 @@ use vramscope_core::analysis::groups::leaks::{GroupLeft, Leaks, leaks, whole_rep
 use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::analysis::time::lanes::WARM_UP;
 use vramscope_core::analysis::time::selection::Moments;
-use vramscope_core::units::Count;
 
 use super::range::range_facts;
 use crate::arguments::{Grouping, Inputs, MOMENTS, Show};
@@ -179,7 +178,7 @@ impl Options {
             "retained_bytes",
             "retained",
             Cell::Bytes(all.bytes),
-            format!("{} allocations", Count(all.count)),
+            counted(all.count, "allocation"),
         );
         let kept = changes
             .groups
@@ -279,7 +278,7 @@ fn step_facts(part: &mut Part, repetitions: &Repetitions, found: &Leaks, skipped
         "left_bytes",
         "left in all",
         Cell::Bytes(total.bytes),
-        format!("{} allocations", Count(total.count)),
+        counted(total.count, "allocation"),
     );
     let outside = Some(found.outside.bytes).filter(|&bytes| bytes > 0);
     part.fact(

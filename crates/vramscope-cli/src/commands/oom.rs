@@ -12,6 +12,7 @@ use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin}
 use vramscope_core::analysis::report::first_pass::FirstPass;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
+use vramscope_core::model::Profile;
 use vramscope_plan::what_if::concluded;
 
 use super::peak::{live_table, moment_facts};
@@ -151,7 +152,7 @@ impl Options {
     /// Lists the device's failures in a table, and explains the last ones.
     fn about(&self, device: &Device<'_>) -> Vec<Part> {
         let failures = Failures::of(device);
-        let known = Some(failures.count()).filter(|_| device.history.has_trace());
+        let known = Some(failures.count()).filter(|_| device.tells_failures());
         let mut part = Part::of(&device.subject.name, device.index());
         part.fact(
             "failures",
@@ -344,7 +345,12 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
             "This file has no trace, so it cannot show failed requests. `vramscope peak` tells what was live when it was \
              written.",
         );
-        note(hints(&failures.device.subject.snapshot).failure);
+        note(hints(**failures.device).failure);
+        return;
+    }
+    if !failures.device.tells_failures() {
+        note("A memory timeline does not tell of failed requests.");
+        note(hints(**failures.device).failure);
         return;
     }
     note("No request failed in the recorded events.");
@@ -355,23 +361,29 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
              dumped because of one, record it without skip_actions=[\"oom\"].",
         );
     } else {
-        note(
-            "If the program did run out of memory, the file was dumped before, or after the failure was overwritten.",
-        );
-        note(hints(&failures.device.subject.snapshot).failure);
+        note(match Profile::of(&failures.device.subject.snapshot) {
+            None => {
+                "If the program did run out of memory, the file was dumped before, or after the failure was overwritten."
+            }
+            Some(_) => {
+                "If the program did run out of memory, it was while the profiler did not record."
+            }
+        });
+        note(hints(**failures.device).failure);
     }
 }
 
 /// Adds the request and the device's memory.
 fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     let requested = Cell::Bytes(failure.requested_bytes);
+    let is_host = device.snapshot().is_host(device.index());
     part.fact_with(
         "requested_bytes",
         "requested",
         requested,
         match failure.kind {
-            AllocatorKind::Torch => "as PyTorch aligns it",
-            AllocatorKind::Driver => "",
+            AllocatorKind::Torch if !is_host => "as PyTorch aligns it",
+            _ => "",
         },
     );
     let place = device.subject.place_label(failure.arena);
@@ -382,7 +394,8 @@ fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
             true => "asked of CUDA",
             false => "asked of the device",
         },
-        Cell::Bytes(failure.segment_bytes),
+        // The host's allocator asks for what is requested.
+        Cell::or_none((!is_host).then_some(failure.segment_bytes), Cell::Bytes),
     );
     let device_free = Cell::or_none(failure.device_free_bytes, Cell::Bytes);
     part.fact("device_free_bytes", "free on the device", device_free);
@@ -406,7 +419,7 @@ fn held(part: &mut Part, failure: &FailedRequest) {
     part.fact("reserved_bytes", held, known(gap.reserved_bytes));
     part.fact_with(
         "in_use_bytes",
-        "requested",
+        "live",
         known(gap.requested_bytes),
         "by what was allocated and not freed",
     );

@@ -94,6 +94,12 @@ impl Question for Asked {
 
 impl Asked {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
+        if device.snapshot().is_host(device.index()) {
+            let mut part = Part::of(&device.subject.name, device.index());
+            let note = "The host's memory is not the allocator's that plans are for.";
+            part.notes.push(note.to_owned());
+            return Ok(part);
+        }
         let mut planner = Planner::new(**device);
         let began = Instant::now();
         loop {

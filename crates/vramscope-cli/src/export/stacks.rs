@@ -10,7 +10,7 @@ use vramscope_core::analysis::code::frames::Location;
 use vramscope_core::analysis::time::selection::{Selection, Weight};
 
 use crate::failure::Failure;
-use crate::hints::hints;
+use crate::hints::of_file;
 use crate::subject::{Device, Subject};
 
 /// A file's frames; frames on the same line of code count as one.
@@ -101,6 +101,6 @@ pub(super) fn nothing(subject: &Subject) -> Failure {
     Failure::Input(format!(
         "{}: there are no allocations to convert. It has neither a trace nor blocks in use; {}",
         subject.name,
-        hints(&subject.snapshot).allocations
+        of_file(&subject.snapshot).allocations
     ))
 }

@@ -125,7 +125,7 @@ fn a_sentence_comes_first() {
 fn one_device_on_either_side() {
     let text = diff(&[TRAINING, "torch-2.15.0/two_devices.pickle"]);
     assert!(
-        text.contains("Device 1 is only in torch-2.15.0/two_devices.pickle."),
+        text.contains("Only torch-2.15.0/two_devices.pickle has device 1."),
         "{text}"
     );
 }

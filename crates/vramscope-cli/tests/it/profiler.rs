@@ -75,12 +75,34 @@ fn a_trace_answers_like_a_snapshot() {
 fn a_failed_request_of_the_host_is_not_cudas() {
     let file = "profiler/plain-2.15.0-cpu.json.gz";
     says(&["oom", file], &["device 0 (CPU)", "1.00 PiB"]);
+    let text = said(&["oom", file]);
+    for word in ["aligns", "asked of", "default pool"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    says(
+        &["plan", file],
+        &["The host's memory is not the allocator's"],
+    );
     for command in ["oom", "explain", "info"] {
         assert!(!said(&[command, file]).contains("CUDA"), "{command}");
     }
 }
 
 const TIMELINE: &str = "profiler/timeline-2.15.0-cuda.raw.json.gz";
+
+#[test]
+fn a_timeline_does_not_tell_of_failures() {
+    says(
+        &["oom", TIMELINE],
+        &["A memory timeline does not tell of failed requests."],
+    );
+    for word in ["dumped", "overwritten", "No request failed"] {
+        assert!(!said(&["oom", TIMELINE]).contains(word), "{word}");
+    }
+    let output = vramscope(&["check", TIMELINE, "--no-oom"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("not measured"), "{text}");
+}
 
 fn parts(arguments: &[&str]) -> Vec<Value> {
     let answer: Value = serde_json::from_str(&said(arguments)).unwrap();

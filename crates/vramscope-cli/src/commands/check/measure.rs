@@ -140,6 +140,8 @@ pub(super) enum Makers {
     Allocating,
     /// The file as a whole.
     File,
+    /// The file states the value alone.
+    Unknown,
 }
 
 /// A measured budget.
@@ -221,7 +223,7 @@ impl<'a> Measures<'a> {
     /// A single recorded event means `enabled="state"`, which records no trace.
     fn need_trace(&self) -> Result<(), &'static str> {
         match self.device.history.event_count {
-            0 | 1 => Err(hints(&self.device.subject.snapshot).no_trace),
+            0 | 1 => Err(hints(**self.device).no_trace),
             _ => Ok(()),
         }
     }
@@ -231,14 +233,20 @@ impl<'a> Measures<'a> {
         match self.segments.get_or_init(known) {
             SegmentsKnown::Real => Ok(()),
             SegmentsKnown::Doubtful => Err(DOUBTFUL_SEGMENTS),
-            SegmentsKnown::MadeUp | SegmentsKnown::None => {
-                Err(hints(&self.device.subject.snapshot).no_segments)
-            }
+            SegmentsKnown::MadeUp | SegmentsKnown::None => Err(hints(**self.device).no_segments),
         }
     }
 
     fn reserved(&self) -> Result<Measured, &'static str> {
         self.need_trace()?;
+        if !self.device.is_reserved_known()
+            && let Some(bytes) = self.device.peak_reserved_bytes()
+        {
+            return Ok(Measured {
+                value: Value::Bytes(bytes),
+                makers: Makers::Unknown,
+            });
+        }
         self.need_segments()?;
         let history = self.device.history;
         let moment = reserved_peak(history);
@@ -257,7 +265,7 @@ impl<'a> Measures<'a> {
         let unplaced = self.device.lanes().unplaced > 0;
         let missing = match unplaced {
             true => UNPLACED,
-            false => hints(snapshot).no_steps,
+            false => hints(**self.device).no_steps,
         };
         self.device.steps().ok_or(missing)?;
         let growth = self.device.growth().ok_or(FEW_STEPS)?;
@@ -269,6 +277,9 @@ impl<'a> Measures<'a> {
 
     fn failures(&self) -> Result<Measured, &'static str> {
         self.need_trace()?;
+        if !self.device.tells_failures() {
+            return Err(NO_FAILURES);
+        }
         let failed = self.device.failed_requests();
         Ok(Measured {
             value: Value::Number(failed.len() as u64),
@@ -341,6 +352,7 @@ impl<'a> Measures<'a> {
             Makers::Requests(failed) => (&FAILED, self.requests(&failed)),
             Makers::Pinning(moment) => (&PINNING, self.pinning(moment)),
             Makers::File => (&DAMAGE, self.kinds_of_damage()),
+            Makers::Unknown => return,
         };
         part.table(key, title, columns, rows);
     }
@@ -458,6 +470,7 @@ const PINNING: [Column; 3] = [
 
 const DOUBTFUL_SEGMENTS: &str =
     "the file's segments contradict what else it says: it is damaged or was altered";
+const NO_FAILURES: &str = "a memory timeline does not tell of failed requests: export_chrome_trace() of the same profiler writes them";
 const FREES_UNKNOWN: &str =
     "the file has events of unknown actions, or lacks frees, so that what stays live is not known";
 const UNPLACED: &str =

@@ -19,6 +19,10 @@ use crate::subject::Subject;
 pub(super) struct Side {
     pub(super) file: String,
     pub(super) device: DeviceIndex,
+    /// The device in titles.
+    pub(super) title: String,
+    /// Whether it is the host's memory, which is no GPU of whatever number.
+    pub(super) is_host: bool,
     /// The moment as the user named it.
     pub(super) moment: String,
     pub(super) figures: Figures,
@@ -49,6 +53,8 @@ pub(super) fn sides(
         Ok(Side {
             file: subject.name.clone(),
             device: device.index(),
+            title: device.title(),
+            is_host: subject.snapshot.is_host(device.index()),
             moment: moment.to_owned(),
             figures: figures(*device, at),
             groups: named_totals(
@@ -70,14 +76,21 @@ fn growth(device: Device<'_>) -> Option<String> {
     growth.map(|growth| growth.title)
 }
 
-/// Pairs devices with the same number, or the only device of each file.
+impl Side {
+    /// What is equal of devices that belong together: a number, if they are not the host.
+    fn key(&self) -> Option<DeviceIndex> {
+        (!self.is_host).then_some(self.device)
+    }
+}
+
+/// Pairs devices with the same number, the host with the host, or the only device of each file.
 pub(super) fn paired(before: Vec<Side>, after: Vec<Side>) -> Result<Vec<Pair>, Failure> {
     let [before_list, after_list] = [&before, &after].map(|sides| named(sides));
     if let ([one], [other]) = (before.as_slice(), after.as_slice()) {
-        let differ = one.device != other.device;
+        let differ = one.key() != other.key();
         let note = format!(
-            "Each side has one device: device {} is compared with device {}.",
-            one.device, other.device
+            "Each side has one device: {} is compared with {}.",
+            one.title, other.title
         );
         let notes = differ.then_some(note).into_iter().collect();
         let pair = before.into_iter().zip(after).next();
@@ -93,10 +106,8 @@ pub(super) fn paired(before: Vec<Side>, after: Vec<Side>) -> Result<Vec<Pair>, F
     let (mut pairs, mut unmatched) = (Vec::new(), Vec::new());
     let mut after: Vec<Option<Side>> = after.into_iter().map(Some).collect();
     for before in before {
-        let same = |side: &&mut Option<Side>| {
-            side.as_ref()
-                .is_some_and(|side| side.device == before.device)
-        };
+        let same =
+            |side: &&mut Option<Side>| side.as_ref().is_some_and(|side| side.key() == before.key());
         match after.iter_mut().find(same).and_then(Option::take) {
             Some(after) => pairs.push(Pair {
                 before,
@@ -119,7 +130,7 @@ pub(super) fn paired(before: Vec<Side>, after: Vec<Side>) -> Result<Vec<Pair>, F
 }
 
 fn only_in(side: &Side) -> String {
-    format!("Device {} is only in {}.", side.device, side.file)
+    format!("Only {} has {}.", side.file, side.title)
 }
 
 /// Names devices for a message: `a.pickle has device 0, 1`.
@@ -139,6 +150,8 @@ mod tests {
         Side {
             file: file.to_owned(),
             device,
+            title: format!("device {device}"),
+            is_host: false,
             moment: "peak".to_owned(),
             figures: Figures::default(),
             groups: Vec::new(),
@@ -168,5 +181,23 @@ mod tests {
         assert_eq!(pairs(&[0, 1, 2], &[1]), Some(vec![(1, 1, 2)]));
         assert_eq!(pairs(&[0, 1], &[2]), None);
         assert_eq!(pairs(&[], &[2]), None);
+    }
+
+    #[test]
+    fn the_host_is_no_gpu() {
+        let host = |file: &str, device| Side {
+            is_host: true,
+            ..side(file, device)
+        };
+        let one_gpu = vec![side("a", 0), host("a", 1)];
+        let two_gpus = vec![side("b", 0), side("b", 1), host("b", 2)];
+        let pairs = paired(one_gpu, two_gpus).unwrap();
+        let devices = pairs
+            .iter()
+            .map(|pair| (pair.before.device, pair.after.device));
+        assert_eq!(devices.collect::<Vec<_>>(), [(0, 0), (1, 2)]);
+        assert_eq!(pairs[1].notes, ["Only b has device 1."]);
+        let pairs = paired(vec![side("a", 0)], vec![host("b", 0)]).unwrap();
+        assert_eq!(pairs[0].notes.len(), 1);
     }
 }

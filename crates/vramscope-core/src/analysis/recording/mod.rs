@@ -25,7 +25,7 @@ use crate::analysis::memory::settings::{Setting, settings};
 use crate::analysis::roles::StackSignals;
 use crate::analysis::time::annotations::{NamedRange, named_ranges};
 use crate::analysis::time::history::History;
-use crate::model::{DeviceIndex, Streams};
+use crate::model::{DeviceIndex, Profile, Streams};
 use crate::sorting::SortFew;
 
 /// A snapshot with the histories of all its devices, and the results about them.
@@ -163,9 +163,18 @@ impl Recording {
             .get_or_init(|| Pools::of(&self.snapshot, members()))
     }
 
+    /// Whether the file tells pools and streams, which those of a profiler do not.
+    #[must_use]
+    pub fn knows_places(&self) -> bool {
+        Profile::of(&self.snapshot).is_none()
+    }
+
     /// The name of a pool and stream: `default pool, stream 2`.
     #[must_use]
     pub fn place_label(&self, arena: Arena) -> String {
+        if !self.knows_places() {
+            return "unknown pool and stream".to_owned();
+        }
         let (pool, stream) = (self.pools().label(arena.pool), arena.stream);
         format!("{pool}, {}", self.streams().name(stream))
     }

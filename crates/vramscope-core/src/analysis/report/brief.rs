@@ -61,6 +61,8 @@ pub struct Brief {
     pub failed: Option<Failed>,
     /// Whether the file has more than the final state, which else stands for the peak.
     pub has_trace: bool,
+    /// Whether the file would tell of a request that failed.
+    pub tells_failures: bool,
     /// Most bytes that were active at once.
     pub peak_bytes: u64,
     /// The moment of the peak.
@@ -99,6 +101,7 @@ impl Brief {
             device: device.index(),
             device_name: device.snapshot().device_name(device.index()),
             has_trace: overview.has_trace,
+            tells_failures: device.tells_failures(),
             peak_bytes: overview.peak.active_bytes,
             peak_moment: overview.peak.moment,
             made_of: overview.roles.sentence(),
@@ -124,6 +127,11 @@ impl Brief {
             ),
             None if !self.has_trace => format!(
                 "{} holds {} in the state that was dumped; the file tells of nothing before.",
+                self.device_name,
+                Bytes(self.peak_bytes)
+            ),
+            None if !self.tells_failures => format!(
+                "{} peaks at {}; the file does not tell whether a request failed.",
                 self.device_name,
                 Bytes(self.peak_bytes)
             ),

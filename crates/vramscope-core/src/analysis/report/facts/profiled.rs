@@ -39,6 +39,8 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
     match fact.kind {
         FactKind::NoSegments => {
             "torch.profiler records no segments.".clone_into(&mut fact.text);
+            "What was reserved at each moment and fragmentation are not known; allocations are."
+                .clone_into(&mut fact.meaning);
             // Snapshots are of GPUs.
             match is_host(fact, profile) {
                 true => fact.advice.clear(),
