@@ -169,7 +169,7 @@ fn Card(props: &CardProps) -> Html {
         card.name,
         card.device_name,
         display::bytes(card.peak_bytes),
-        display::bytes(card.peak_reserved_bytes)
+        card.peak_reserved
     );
     let side = |(which, letter, is_it): (Which, &'static str, bool)| {
         html! {

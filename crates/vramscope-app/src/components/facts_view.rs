@@ -52,7 +52,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 <td>{ display::count(u64::from(facts.events)) }</td>
                 <td>{ display::count(u64::from(facts.allocations)) }</td>
                 <td title={sentences::exact_bytes(facts.peak_bytes)}>{ display::bytes(facts.peak_bytes) }</td>
-                <td title={sentences::exact_bytes(facts.peak_reserved_bytes)}>{ sentences::peak_reserved(facts) }</td>
+                <td title={facts.most_reserved_bytes.map(sentences::exact_bytes)}>{ sentences::peak_reserved(facts) }</td>
                 if has_trace {
                     <td title={sentences::exact_bytes(facts.final_bytes)}>{ display::bytes(facts.final_bytes) }</td>
                     <td>{ display::count(facts.ooms) }</td>

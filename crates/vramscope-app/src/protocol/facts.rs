@@ -114,6 +114,8 @@ pub struct DeviceFacts {
     /// Live bytes at the end.
     pub final_bytes: u64,
     pub peak_reserved_bytes: u64,
+    /// The most that was reserved, which a file without segments may state; `None` if it does not tell.
+    pub most_reserved_bytes: Option<u64>,
     /// Times of the first and the last event, in µs since the Unix epoch; `None` without times.
     pub time_span_us: Option<(i64, i64)>,
     /// The whole of the timeline on either axis.

@@ -57,27 +57,19 @@ pub fn all(compared: &Compared) -> Vec<FigureRow> {
     let (a, b) = (&compared.before.figures, &compared.after.figures);
     let span = |us: Option<u64>| us.map(|us| i64::try_from(us).unwrap_or(i64::MAX));
     let time = |us| span(us).map_or_else(|| "no times".to_owned(), display::duration);
-    let plain = |name, before: String, after: String| FigureRow {
-        name,
-        before,
-        after,
-        change: String::new(),
-        direction: Ordering::Equal,
-        exact: String::new(),
-    };
     vec![
         plain("written by", a.producer.clone(), b.producer.clone()),
         count("recorded events", a.events, b.events),
         plain("recorded time", time(a.duration_us), time(b.duration_us)),
         count("known allocations", a.allocations, b.allocations),
         bytes("peak live", a.peak_active_bytes, b.peak_active_bytes),
-        bytes(
+        known(
             "peak reserved",
             a.peak_reserved_bytes,
             b.peak_reserved_bytes,
         ),
         bytes("live then", a.active_bytes, b.active_bytes),
-        bytes("reserved then", a.reserved_bytes, b.reserved_bytes),
+        known("reserved then", a.reserved_bytes, b.reserved_bytes),
         count(
             "cudaMalloc and mappings",
             a.segment_allocs,
@@ -86,6 +78,26 @@ pub fn all(compared: &Compared) -> Vec<FigureRow> {
         count("cudaFree and unmappings", a.segment_frees, b.segment_frees),
         count("out of memory", a.ooms, b.ooms),
     ]
+}
+
+/// Bytes that the files may not tell.
+fn known(name: &'static str, before: Option<u64>, after: Option<u64>) -> FigureRow {
+    if let (Some(before), Some(after)) = (before, after) {
+        return bytes(name, before, after);
+    }
+    let side = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), display::bytes);
+    plain(name, side(before), side(after))
+}
+
+fn plain(name: &'static str, before: String, after: String) -> FigureRow {
+    FigureRow {
+        name,
+        before,
+        after,
+        change: String::new(),
+        direction: Ordering::Equal,
+        exact: String::new(),
+    }
 }
 
 fn bytes(name: &'static str, before: u64, after: u64) -> FigureRow {

@@ -1,7 +1,6 @@
 //! Sentences of the page: lives, moments, places. Numbers are formatted by `vramscope_view::display`.
 
 use vramscope_core::analysis::report::details::{EventMark, FxDetails, Life, StackOrigin};
-use vramscope_core::analysis::time::history::is_reserved_known;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;
 
@@ -332,10 +331,8 @@ pub fn fx_node(fx: &FxDetails) -> String {
 /// The most that was reserved, if that is known.
 #[must_use]
 pub fn peak_reserved(facts: &DeviceFacts) -> String {
-    match is_reserved_known(facts.peak_reserved_bytes, facts.peak_bytes) {
-        true => display::bytes(facts.peak_reserved_bytes),
-        false => "unknown".to_owned(),
-    }
+    let known = facts.most_reserved_bytes;
+    known.map_or_else(|| "unknown".to_owned(), display::bytes)
 }
 
 /// A device's numbers: rows of name and value.

@@ -10,7 +10,7 @@ use vramscope_core::sorting::SortFew;
 
 use super::choices::{CompareChoices, FileChoice, RecordingChoice, SideChoice, SideWhat, Which};
 use super::selected::{OfRange, Places};
-use super::{OpenFile, Tab};
+use super::{OpenFile, Tab, sentences};
 use crate::engine::SessionId;
 
 /// A side that can be asked about.
@@ -209,8 +209,8 @@ pub struct DeviceCard {
     pub files: usize,
     /// Highest sum of live bytes.
     pub peak_bytes: u64,
-    /// Highest sum of segments.
-    pub peak_reserved_bytes: u64,
+    /// The most that was reserved, in words.
+    pub peak_reserved: String,
     /// The higher of both peaks.
     pub top_bytes: u64,
     /// How often its program ran out of its memory.
@@ -266,7 +266,7 @@ pub fn cards(tabs: &[Rc<Tab>]) -> Vec<DeviceCard> {
                 devices: devices.len(),
                 files,
                 peak_bytes: facts.peak_bytes,
-                peak_reserved_bytes: facts.peak_reserved_bytes,
+                peak_reserved: sentences::peak_reserved(facts),
                 top_bytes: facts.peak_bytes.max(facts.peak_reserved_bytes),
                 ooms: facts.ooms,
             })

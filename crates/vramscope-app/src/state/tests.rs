@@ -107,9 +107,9 @@ fn reserved_memory_without_segments_is_unknown() {
         values.next().map(|(_, value)| value).unwrap()
     };
     assert_eq!(said(&facts), "unknown");
-    facts.peak_reserved_bytes = 3 << 20;
+    facts.most_reserved_bytes = Some(3 << 20);
     assert_eq!(said(&facts), "3.00 MiB");
-    (facts.peak_reserved_bytes, facts.peak_bytes) = (0, 0);
+    facts.most_reserved_bytes = Some(0);
     assert_eq!(said(&facts), "0 B");
 }
 
@@ -132,6 +132,7 @@ fn opened() -> Opened {
         peak_moment: 600,
         final_bytes: 0,
         peak_reserved_bytes: 0,
+        most_reserved_bytes: None,
         time_span_us: None,
         axes: Axes {
             events: Bounds::new(EVENTS, PEAK),

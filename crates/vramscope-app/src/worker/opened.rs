@@ -112,6 +112,7 @@ fn figures(device: Device<'_>) -> DeviceFacts {
         peak_moment: history.peak_moment,
         final_bytes: history.active_bytes.last().copied().unwrap_or(0),
         peak_reserved_bytes: history.most_reserved_bytes(),
+        most_reserved_bytes: device.peak_reserved_bytes(),
         time_span_us: times.first().zip(times.last()),
         axes: Axes {
             events: device.bounds(Axis::Events),

@@ -89,7 +89,8 @@ impl Options {
         groups.iter().for_each(|group| whole.add(&group.sums));
         let mut part = Part::of(&subject.name, device.index());
         let kind = AllocatorKind::of(&device.subject.snapshot);
-        facts(&mut part, &whole, kind);
+        let is_known = device.is_reserved_known();
+        facts(&mut part, is_known.then_some(&whole), kind);
         let rows = groups.iter().map(|group| {
             let stream = subject.streams().label(group.stream);
             let mut row = sums_row(&group.sums);
@@ -185,38 +186,44 @@ fn sums_row(sums: &StateSums) -> Vec<Cell> {
     ]
 }
 
-fn facts(part: &mut Part, sums: &StateSums, kind: AllocatorKind) {
-    let size = Cell::Bytes;
-    part.fact("reserved_bytes", "reserved", size(sums.reserved_bytes));
-    part.fact("allocated_bytes", "allocated", size(sums.allocated_bytes));
+/// Adds the sums; `None` if the file has no segments, so that they are not known.
+fn facts(part: &mut Part, sums: Option<&StateSums>, kind: AllocatorKind) {
+    let size = |of: fn(&StateSums) -> u64| Cell::or_none(sums.map(of), Cell::Bytes);
+    part.fact("reserved_bytes", "reserved", size(|it| it.reserved_bytes));
+    part.fact(
+        "allocated_bytes",
+        "allocated",
+        size(|it| it.allocated_bytes),
+    );
     part.fact_with(
         "pending_bytes",
         "pending free",
-        size(sums.pending_bytes),
+        size(|it| it.pending_bytes),
         "freed by the program, still in use by a stream",
     );
-    part.fact("free_bytes", "free", size(sums.free_bytes));
+    part.fact("free_bytes", "free", size(|it| it.free_bytes));
     part.fact_with(
         "empty_bytes",
         "empty segments",
-        size(sums.empty_bytes),
+        size(|it| it.empty_bytes),
         format!("{} would give these back", kind.release_call()),
     );
     part.fact_with(
         "largest_free_bytes",
         "largest free",
-        size(sums.largest_free_bytes),
+        size(|it| it.largest_free_bytes),
         "in one block",
     );
     part.fact_with(
         "rounding_bytes",
         "rounding",
-        size(sums.rounding_bytes()),
+        size(StateSums::rounding_bytes),
         "what blocks are larger than their requests",
     );
     // As `torch.cuda.memory_stats()` has them, for who compares the two.
-    part.fact("active_bytes", "", size(sums.active_bytes()));
-    part.fact("requested_bytes", "", size(sums.requested_bytes));
+    part.fact("active_bytes", "", size(StateSums::active_bytes));
+    part.fact("requested_bytes", "", size(|it| it.requested_bytes));
+    let sums = sums.copied().unwrap_or_default();
     part.fact("segments", "segments", Cell::Number(sums.segments));
     let blocks = sums.allocated_blocks + sums.pending_blocks + sums.free_blocks;
     part.fact("blocks", "blocks", Cell::Number(blocks));

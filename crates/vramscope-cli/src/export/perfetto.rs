@@ -60,7 +60,7 @@ fn write_device(
     let history = device.history;
     // Perfetto takes process 0 for the idle process.
     trace.process = u64::from(device.index()) + 1;
-    trace.name_process(&format!("GPU {}", device.index()))?;
+    trace.name_process(&device.snapshot().device_name(device.index()))?;
     trace.name_thread(ALLOCATOR_THREAD, "allocator")?;
     write_counters(device, trace)?;
     let left_out = tracks::write(device, ALLOCATOR_THREAD + 1, trace)?;
@@ -105,7 +105,9 @@ fn write_counters(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
         let mut all = steps.iter().copied().chain(last);
         all.try_for_each(|(moment, bytes)| trace.counter(name, time(history, moment), bytes))
     };
-    steps("reserved", &history.reserved_steps, trace)?;
+    if device.is_reserved_known() {
+        steps("reserved", &history.reserved_steps, trace)?;
+    }
     let snapshot = &device.subject.snapshot;
     for pool in private_pools(snapshot, history, device.segments()) {
         let name = pool.pool.map_or("other pools".to_owned(), |pool| {

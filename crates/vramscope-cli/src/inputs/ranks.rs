@@ -142,8 +142,8 @@ fn rank_table(part: &mut Part, fleet: &Fleet, ranks: &Ranks) {
         vec![
             Cell::Bytes(rank.peak_bytes),
             Cell::or_none(to_median, Cell::ShareChange),
-            Cell::Bytes(rank.peak_reserved_bytes),
-            Cell::Bytes(rank.gap_bytes()),
+            Cell::or_none(rank.peak_reserved(), Cell::Bytes),
+            Cell::or_none(rank.gap_bytes(), Cell::Bytes),
             Cell::Bytes(rank.end_bytes),
             Cell::Number(rank.ooms),
             Cell::or_none(rank.peak_time_us, Cell::TimeUs),

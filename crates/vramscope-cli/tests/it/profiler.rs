@@ -37,7 +37,8 @@ fn a_trace_answers_like_a_snapshot() {
             "alloc 158, free_requested 156, free_completed 156",
             "159, 1 from before recording (822 KiB), 3 still live",
             "of reserved memory only the highest total is known, 36.0 MiB",
-            "reserved max unknown: no segment is recorded",
+            "reserved max 36.0 MiB",
+            "reserved at end unknown: no segment is recorded",
         ],
     );
     says(
@@ -107,6 +108,54 @@ fn a_timeline_does_not_tell_of_failures() {
 fn parts(arguments: &[&str]) -> Vec<Value> {
     let answer: Value = serde_json::from_str(&said(arguments)).unwrap();
     answer["parts"].as_array().unwrap().clone()
+}
+
+#[test]
+fn unknown_reserved_memory_is_no_figure() {
+    let info = parts(&["info", TRAINING, "--json"]);
+    let [gpu, host] = [&info[1], &info[2]];
+    assert_eq!(gpu["reserved_max_bytes"], 36 << 20);
+    for part in [gpu, host] {
+        assert!(part["reserved_end_bytes"].is_null());
+        assert!(part["reserved_bytes"].is_null() && part["free_bytes"].is_null());
+    }
+    assert!(host["reserved_max_bytes"].is_null());
+    assert!(parts(&["stats", TIMELINE, "--json"])[0]["reserved_bytes"].is_null());
+    // The highest total is compared with a limit.
+    let check = |limit: &str| {
+        let output = vramscope(&["check", TRAINING, "--device", "0", "--max-reserved", limit]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(check("32MiB").contains("broken"), "{}", check("32MiB"));
+    assert!(check("40MiB").contains("ok"), "{}", check("40MiB"));
+}
+
+#[test]
+fn the_host_is_no_rank_and_has_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let set = path("a.vset");
+    said(&["fleet", "pack", TRAINING, "-o", &set]);
+    let ranks = parts(&["fleet", "peaks", &set, "--json"])[0]["ranks"].clone();
+    let ranks = ranks.as_array().unwrap();
+    assert_eq!(ranks.len(), 1, "{ranks:?}");
+    assert_eq!(ranks[0]["reserved_max_bytes"], 36 << 20);
+    assert!(ranks[0]["gap_bytes"].is_null());
+    let trace = path("a.json");
+    said(&["convert", TRAINING, "--to", "perfetto", "-o", &trace]);
+    let trace = std::fs::read_to_string(&trace).unwrap();
+    assert!(trace.contains(r#""GPU 0""#) && trace.contains(r#""CPU""#));
+    assert!(!trace.contains(r#""reserved""#));
+    let plot = path("a.svg");
+    let segments = [
+        "plot", TRAINING, "--device", "1", "--view", "segments", "-o", &plot,
+    ];
+    said(&segments);
+    let plot = std::fs::read_to_string(&plot).unwrap();
+    assert!(
+        plot.contains("device 1 (CPU) · no segment is recorded"),
+        "{plot}"
+    );
 }
 
 #[test]

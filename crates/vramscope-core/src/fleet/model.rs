@@ -7,6 +7,7 @@ use std::mem;
 use crate::analysis::compare::flat_settings::FlatSettings;
 use crate::analysis::groups::turnover::Amount;
 use crate::analysis::report::findings::{FindingKind, Severity};
+use crate::analysis::time::history::is_reserved_known;
 use crate::model::DeviceIndex;
 use crate::sorting::SortFew;
 
@@ -117,9 +118,9 @@ pub struct Rank {
     pub peak_moment: u32,
     /// Its time, in µs since the Unix epoch; `None` if the file has no times.
     pub peak_time_us: Option<i64>,
-    /// Bytes of all segments at the peak; 0 if segments are unknown.
+    /// Bytes of all segments at the peak; 0 if segments are unknown, as [`reserved_at_peak`](Self::reserved_at_peak) tells.
     pub reserved_at_peak_bytes: u64,
-    /// The most bytes of all segments; 0 if segments are unknown.
+    /// The most bytes of all segments; 0 if unknown, as [`peak_reserved`](Self::peak_reserved) tells.
     pub peak_reserved_bytes: u64,
     /// Requested bytes of allocations live at the end.
     pub end_bytes: u64,
@@ -188,7 +189,7 @@ pub struct Failure {
     pub device_free_bytes: Option<u64>,
     /// Requested bytes that were live.
     pub active_bytes: u64,
-    /// Bytes of all segments.
+    /// Bytes of all segments; 0 if segments are unknown, as [`reserved`](Self::reserved) tells.
     pub reserved_bytes: u64,
     /// The call site of the request.
     pub site: SiteId,
@@ -279,6 +280,18 @@ impl Default for Told {
     }
 }
 
+impl Failure {
+    /// What was reserved; `None` if unknown.
+    #[must_use]
+    pub fn reserved(&self) -> Option<u64> {
+        known_reserved(self.reserved_bytes, self.active_bytes)
+    }
+}
+
+fn known_reserved(reserved: u64, live: u64) -> Option<u64> {
+    is_reserved_known(reserved, live).then_some(reserved)
+}
+
 impl Rank {
     /// What orders ranks, and tells them apart.
     fn key(&self) -> (&Place, &str, DeviceIndex) {
@@ -291,10 +304,22 @@ impl Rank {
         self.ooms > 0 || !self.failures.is_empty()
     }
 
-    /// Reserved minus live requested bytes at the peak.
+    /// The most that was reserved; `None` if unknown.
     #[must_use]
-    pub fn gap_bytes(&self) -> u64 {
-        self.reserved_at_peak_bytes.saturating_sub(self.peak_bytes)
+    pub fn peak_reserved(&self) -> Option<u64> {
+        known_reserved(self.peak_reserved_bytes, self.peak_bytes)
+    }
+
+    /// What was reserved at the peak; `None` if unknown.
+    #[must_use]
+    pub fn reserved_at_peak(&self) -> Option<u64> {
+        known_reserved(self.reserved_at_peak_bytes, self.peak_bytes)
+    }
+
+    /// Reserved minus live requested bytes at the peak; `None` if unknown.
+    #[must_use]
+    pub fn gap_bytes(&self) -> Option<u64> {
+        Some(self.reserved_at_peak()?.saturating_sub(self.peak_bytes))
     }
 
     /// Where in its recording the peak began, from 0 to 1: by time, or else by events. `None` without events.

@@ -79,10 +79,10 @@ impl Measure {
     pub fn of(self, rank: &Rank) -> Option<u64> {
         Some(match self {
             Self::Peak => rank.peak_bytes,
-            Self::Reserved => rank.peak_reserved_bytes,
+            Self::Reserved => rank.peak_reserved()?,
             Self::AtEnd => rank.end_bytes,
             Self::PeakTime => (rank.peak_share()? * 1000.0).round() as u64,
-            Self::Gap => rank.gap_bytes(),
+            Self::Gap => rank.gap_bytes()?,
             Self::Scattered => rank.fragmentation?.scattered_bytes,
             Self::Growth => {
                 let growth = rank.growth?.per_step_bytes?;

@@ -44,7 +44,10 @@ impl Fleet {
         devices: impl IntoIterator<Item = Device<'a>>,
         detail: Detail,
     ) -> Self {
-        Self::of_all(devices.into_iter().filter_map(|device| {
+        let ranks = devices
+            .into_iter()
+            .filter(|device| !device.is_host_beside_others());
+        Self::of_all(ranks.filter_map(|device| {
             let mut fleet = Self::default();
             let rank = summary(&mut fleet, device, detail)?;
             fleet.ranks.push(Rank {
@@ -75,7 +78,7 @@ fn summary(fleet: &mut Fleet, device: Device<'_>, detail: Detail) -> Option<Rank
         peak_moment: moment,
         peak_time_us: history.moment_start_us.get(moment),
         reserved_at_peak_bytes: history.reserved_bytes(moment),
-        peak_reserved_bytes: history.most_reserved_bytes(),
+        peak_reserved_bytes: device.peak_reserved_bytes().unwrap_or(0),
         end_bytes: history.active_bytes.last().copied().unwrap_or(0),
         device_bytes: device.capacity().map(|capacity| capacity.bytes),
         ooms: device.failed_requests().len() as u64,

@@ -119,7 +119,7 @@ fn cells(rank: &RankLine) -> Html {
         <div class={classes!("rank-row", damaged)}>
             <span class="number">{ rank.number }</span>
             <span title={rank.path.clone()}>{ whereabouts }</span>
-            { bytes(rank.peak_bytes) }{ bytes(rank.reserved_bytes) }{ bytes(rank.end_bytes) }
+            { bytes(rank.peak_bytes) }{ rank.reserved_bytes.map_or_else(|| html! { <span>{ "unknown" }</span> }, bytes) }{ bytes(rank.end_bytes) }
             <span title={fleet_words::odd_in_full(rank)}>{ fleet_words::odd(rank) }</span>
             <span class={classes!("number", (rank.ooms > 0).then_some("oom"))}>{ if rank.ooms > 0 { display::count(rank.ooms) } else { String::new() } }</span>
         </div>

@@ -184,7 +184,8 @@ pub struct RankLine {
     /// The path of its snapshot.
     pub path: String,
     pub peak_bytes: u64,
-    pub reserved_bytes: u64,
+    /// `None` if unknown.
+    pub reserved_bytes: Option<u64>,
     pub end_bytes: u64,
     pub ooms: u64,
     /// How often its snapshot was found damaged.

@@ -33,7 +33,7 @@ impl super::Ranks {
             step: rank.place.step,
             path: rank.source.path.clone(),
             peak_bytes: rank.peak_bytes,
-            reserved_bytes: rank.peak_reserved_bytes,
+            reserved_bytes: rank.peak_reserved(),
             end_bytes: rank.end_bytes,
             ooms: rank.ooms,
             damage: rank.damage,

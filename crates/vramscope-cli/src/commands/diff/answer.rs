@@ -182,6 +182,15 @@ fn figure_table(part: &mut Part, before: &Figures, after: &Figures) {
         let cells = [Cell::Bytes(before), Cell::Bytes(after)];
         (before != after).then(|| row(change, cells, figure))
     };
+    let known = |figure: &str, of: fn(&Figures) -> Option<u64>| {
+        let (before, after) = (of(before), of(after));
+        let change = before.zip(after);
+        let change = Cell::or_none(change, |(before, after)| {
+            Cell::BytesChange(delta(before, after))
+        });
+        let cells = [before, after].map(|bytes| Cell::or_none(bytes, Cell::Bytes));
+        (before != after).then(|| row(change, cells, figure))
+    };
     let number = |figure: &str, of: fn(&Figures) -> u64| {
         let (before, after) = (of(before), of(after));
         let change = Cell::NumberChange(delta(before, after));
@@ -195,9 +204,9 @@ fn figure_table(part: &mut Part, before: &Figures, after: &Figures) {
     });
     let rows = [
         number("event compared", |side| side.moment.into()),
-        bytes("reserved then", |side| side.reserved_bytes),
+        known("reserved then", |side| side.reserved_bytes),
         bytes("peak", |side| side.peak_active_bytes),
-        bytes("highest reserved", |side| side.peak_reserved_bytes),
+        known("highest reserved", |side| side.peak_reserved_bytes),
         number("failed requests", |side| side.ooms),
         number("events", |side| side.events),
         number("allocations", |side| side.allocations),

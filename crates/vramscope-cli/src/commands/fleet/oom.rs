@@ -72,7 +72,7 @@ fn row_of(chosen: &Chosen, row: usize, start: Option<i64>) -> Vec<Cell> {
             Some(failure.requested_bytes),
             failure.device_free_bytes,
             Some(failure.active_bytes),
-            Some(failure.reserved_bytes),
+            failure.reserved(),
         ]
     });
     let bytes = |place: usize| Cell::or_none(bytes.and_then(|bytes| bytes[place]), Cell::Bytes);

@@ -98,7 +98,7 @@ fn file_part(info: &Info) -> Part {
     }
     if let Some(host) = &summary.host {
         figure(&mut part, "host_events", Cell::Number(host.events));
-        state_figures(&mut part, &host.state, HOST_STATE);
+        state_figures(&mut part, &host.state, true, HOST_STATE);
     }
     if let Some(capture) = &summary.capture {
         capture_part(&mut part, capture);
@@ -198,16 +198,20 @@ fn device_part(file: &str, device: &DeviceSummary) -> Part {
         ("peak_time_us", Cell::or_none(peak.time_us, Cell::TimeUs)),
         ("peak_allocations", Cell::Number(peak.allocations)),
         ("end_bytes", Cell::Bytes(device.active_at_end_bytes)),
-        ("reserved_max_bytes", Cell::Bytes(device.reserved_max_bytes)),
+        (
+            "reserved_max_bytes",
+            Cell::or_none(device.reserved_max_bytes, Cell::Bytes),
+        ),
         (
             "reserved_end_bytes",
-            Cell::Bytes(device.reserved_at_end_bytes),
+            Cell::or_none(device.reserved_at_end_bytes, Cell::Bytes),
         ),
     ];
     for (key, cell) in figures {
         figure(&mut part, key, cell);
     }
-    state_figures(&mut part, &device.state, DEVICE_STATE);
+    let is_known = device.reserved_at_end_bytes.is_some();
+    state_figures(&mut part, &device.state, is_known, DEVICE_STATE);
     let streams = device.state.streams.iter();
     let streams = streams.map(|&raw| Cell::Json(raw.into()));
     part.table(
@@ -249,14 +253,16 @@ fn pool_row(line: &PoolLine) -> Vec<Cell> {
     ]
 }
 
-fn state_figures(part: &mut Part, state: &StateSummary, keys: StateKeys) {
+/// Adds the figures of a final state; without segments, what is in them is not known.
+fn state_figures(part: &mut Part, state: &StateSummary, is_known: bool, keys: StateKeys) {
+    let bytes = |bytes: u64| Cell::or_none(is_known.then_some(bytes), Cell::Bytes);
     let cells = [
-        Cell::Bytes(state.reserved_bytes),
-        Cell::Bytes(state.allocated_bytes),
-        Cell::Bytes(state.active_bytes.saturating_sub(state.allocated_bytes)),
-        Cell::Bytes(state.free_bytes),
-        Cell::Bytes(state.largest_free_block_bytes),
-        Cell::Bytes(state.active_bytes.saturating_sub(state.requested_bytes)),
+        bytes(state.reserved_bytes),
+        bytes(state.allocated_bytes),
+        bytes(state.active_bytes.saturating_sub(state.allocated_bytes)),
+        bytes(state.free_bytes),
+        bytes(state.largest_free_block_bytes),
+        bytes(state.active_bytes.saturating_sub(state.requested_bytes)),
         Cell::Number(state.segments),
         Cell::Number(state.blocks),
     ];

@@ -9,7 +9,6 @@ use vramscope_core::analysis::report::facts::{Fact, FactLevel, warning_line};
 use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::analysis::report::pool_lines::PoolLines;
 use vramscope_core::analysis::report::summary::{DeviceSummary, StateSummary, Summary, TimeSpan};
-use vramscope_core::analysis::time::history::is_reserved_known;
 use vramscope_core::model::Source;
 use vramscope_core::units::{Bytes, Count};
 
@@ -220,10 +219,9 @@ fn device_lines(page: &mut Page, device: &DeviceSummary) {
         ),
     };
     let remark = format!("{moment}, {}", counted(peak.allocations, "allocation"));
-    let is_known = is_reserved_known(device.reserved_max_bytes, peak.active_bytes);
-    let reserved = |page: &mut Page, label: &str, bytes| match is_known {
-        true => page.bytes(label, bytes, ""),
-        false => page.line(label, "unknown: no segment is recorded"),
+    let reserved = |page: &mut Page, label: &str, bytes: Option<u64>| match bytes {
+        Some(bytes) => page.bytes(label, bytes, ""),
+        None => page.line(label, "unknown: no segment is recorded"),
     };
     if has_trace {
         page.bytes("peak live", peak.active_bytes, &remark);

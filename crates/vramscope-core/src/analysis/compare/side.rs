@@ -86,16 +86,16 @@ pub struct Figures {
     pub allocations: u64,
     /// The most requested bytes that were live at once.
     pub peak_active_bytes: u64,
-    /// The peak of the bytes of all segments.
-    pub peak_reserved_bytes: u64,
+    /// The most that was reserved; `None` if the file does not tell.
+    pub peak_reserved_bytes: Option<u64>,
     /// The moment of the figures below: the last moment of the selection, or the end.
     pub moment: u32,
     /// µs from the first event to `moment`; `None` if the file has no times.
     pub moment_us: Option<u64>,
     /// Requested bytes of live allocations at `moment`.
     pub active_bytes: u64,
-    /// Bytes of all segments at `moment`.
-    pub reserved_bytes: u64,
+    /// What was reserved at `moment`; `None` if the file does not tell.
+    pub reserved_bytes: Option<u64>,
     /// The phase at `moment`, inferred; `None` if it is in none.
     pub phase: Option<Phase>,
     /// The same, or else the last phase before `moment`; `None` before the first.
@@ -553,11 +553,13 @@ pub fn figures(device: Device<'_>, moment: u32) -> Figures {
         duration_us: since(history.event_count),
         allocations: history.allocations.len() as u64,
         peak_active_bytes: history.peak_bytes(),
-        peak_reserved_bytes: history.most_reserved_bytes(),
+        peak_reserved_bytes: device.peak_reserved_bytes(),
         moment,
         moment_us: since(moment),
         active_bytes: history.active_bytes_at(moment),
-        reserved_bytes: history.reserved_bytes(moment),
+        reserved_bytes: device
+            .is_reserved_known()
+            .then(|| history.reserved_bytes(moment)),
         phase: device.phases().at(moment),
         last_phase: device.phases().last_at(moment),
         phase_peaks: device.phases().peaks(history),

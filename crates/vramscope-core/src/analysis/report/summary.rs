@@ -61,10 +61,10 @@ pub struct DeviceSummary {
     pub peak: Peak,
     /// Active bytes at the end of the trace.
     pub active_at_end_bytes: u64,
-    /// Peak of reserved bytes.
-    pub reserved_max_bytes: u64,
-    /// Reserved bytes at the end of the trace.
-    pub reserved_at_end_bytes: u64,
+    /// The most that was reserved; `None` if the file does not tell.
+    pub reserved_max_bytes: Option<u64>,
+    /// What was reserved at the end of the trace; `None` if the file does not tell.
+    pub reserved_at_end_bytes: Option<u64>,
     /// The final state.
     pub state: StateSummary,
     /// Its memory pools. None before torch 2.1.
@@ -200,7 +200,6 @@ pub fn device_summary(device: Device<'_>) -> DeviceSummary {
     let events_by_action = events_by_action(snapshot, history);
     let peak_moment = history.peak_moment;
     let times = &history.moment_start_us;
-    let mut reserved = history.reserved_steps.iter().map(|&(_, bytes)| bytes);
     DeviceSummary {
         device: history.device,
         events: u64::from(history.event_count),
@@ -221,8 +220,10 @@ pub fn device_summary(device: Device<'_>) -> DeviceSummary {
             allocations: live_at(history, peak_moment).count() as u64,
         },
         active_at_end_bytes: history.active_bytes.last().copied().unwrap_or(0),
-        reserved_max_bytes: reserved.clone().max().unwrap_or(0),
-        reserved_at_end_bytes: reserved.next_back().unwrap_or(0),
+        reserved_max_bytes: device.peak_reserved_bytes(),
+        reserved_at_end_bytes: device
+            .is_reserved_known()
+            .then(|| history.reserved_bytes(history.event_count)),
         state: state_summary(
             snapshot,
             &snapshot.segments,

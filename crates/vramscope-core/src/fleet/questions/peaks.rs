@@ -91,8 +91,14 @@ pub struct Ranks {
 pub fn ranks(fleet: &Fleet) -> Option<Ranks> {
     let peaks = peaks(fleet).filter(|peaks| peaks.by_peak.len() > 1)?;
     let outliers = [Measure::Peak, Measure::Reserved, Measure::AtEnd].map(|measure| {
-        let values = fleet.ranks.iter().filter_map(|rank| measure.of(rank));
-        outlier_of(&values.collect::<Vec<_>>(), measure)
+        let known = (0..).zip(&fleet.ranks);
+        let known = known.filter_map(|(rank, it)| Some((rank, measure.of(it)?)));
+        let (ranks, values): (Vec<usize>, Vec<u64>) = known.unzip();
+        let found = outlier_of(&values, measure)?;
+        Some(Outlier {
+            rank: *ranks.get(found.rank)?,
+            ..found
+        })
     });
     let outliers: Vec<Outlier> = outliers.into_iter().flatten().collect();
     let peak = |rank: usize| fleet.ranks[rank].peak_bytes;

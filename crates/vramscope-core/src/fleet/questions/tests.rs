@@ -74,7 +74,7 @@ fn call_sites_are_those_of_outlier_and_median() {
         .map(|site| (site.label.as_str(), site.change.bytes_delta()))
         .collect();
     assert_eq!(changes, [("c.py:3 h", 90), ("b.py:2 g", -30)]);
-    assert_eq!(fleet.ranks[1].gap_bytes(), 7);
+    assert_eq!(fleet.ranks[1].gap_bytes(), Some(7));
 }
 
 #[test]

@@ -79,9 +79,12 @@ pub(super) fn file(
 }
 
 fn subtitle(device: Device<'_>, moment: u32, total: &StateSums) -> String {
+    if !device.is_reserved_known() {
+        return format!("{} · no segment is recorded", device.title());
+    }
     format!(
-        "device {} · {} · {} of {} in use · largest free block {}",
-        device.index(),
+        "{} · {} · {} of {} in use · largest free block {}",
+        device.title(),
         moment_words(moment, device.history.event_count),
         Bytes(total.active_bytes()),
         Bytes(total.reserved_bytes),

@@ -160,8 +160,8 @@ fn subtitle(view: &FlameView, subject: &Subject<'_>, paths: &Paths) -> String {
         what.push_str(", the peak");
     }
     let mut words = format!(
-        "device {} · {what} · {} in {} allocations",
-        subject.device.index(),
+        "{} · {what} · {} in {} allocations",
+        subject.device.title(),
         Bytes(total.bytes),
         Count(total.count)
     );

@@ -229,14 +229,18 @@ impl Drawing<'_> {
         } else {
             ("", "")
         };
-        let words = Words {
-            subtitle: format!(
-                "device {} · {} segments · reserved memory, {at_most}{} {}",
-                device.index(),
+        let subtitle = match device.is_reserved_known() {
+            true => format!(
+                "{} · {} segments · reserved memory, {at_most}{} {}",
+                device.title(),
                 Count(segments.segments.len() as u64),
                 Bytes(peak_bytes),
                 moment_words(peak, device.history.event_count)
             ),
+            false => format!("{} · no segment is recorded", device.title()),
+        };
+        let words = Words {
+            subtitle,
             note: if segments.is_empty() {
                 "the file has no data on segments"
             } else {
@@ -299,8 +303,8 @@ impl Drawing<'_> {
         let history = self.device.history;
         let highest = if history.has_trace() { "peak" } else { "live" };
         let mut words = format!(
-            "device {} · {} allocations · {highest} {} {}",
-            self.device.index(),
+            "{} · {} allocations · {highest} {} {}",
+            self.device.title(),
             Count(history.allocations.len() as u64),
             Bytes(history.active_bytes_at(peak_moment)),
             moment_words(peak_moment, history.event_count)
