@@ -89,6 +89,22 @@ fn a_failed_request_of_the_host_is_not_cudas() {
     }
 }
 
+#[test]
+fn a_request_for_more_than_the_device_is_too_large() {
+    let file = "profiler/plain-2.15.0-cuda.json.gz";
+    says(
+        &["oom", file],
+        &[
+            "the request itself is too large",
+            "from unknown pool and stream",
+        ],
+    );
+    let explanation = parts(&["oom", file, "--json"])[1]["explanation"].clone();
+    let expected = "A request for 1.00 PiB on a device of 1.00 GiB. Even if nothing had been live, it would have failed: its size is \
+                    not what was meant.";
+    assert_eq!(explanation, expected);
+}
+
 const TIMELINE: &str = "profiler/timeline-2.15.0-cuda.raw.json.gz";
 
 #[test]

@@ -463,7 +463,7 @@ fn too_much_live(
     let row = site_table("", &top).rows.into_iter().next();
     let live_bytes = device.history.active_bytes_at(moment);
     let when = when(overview);
-    let could_have = failure.filter(|failure| failure.device_free_bytes.is_some());
+    let could_have = failure.filter(|it| it.has_state && it.device_free_bytes.is_some());
     let all = could_have.map(|failure| Bytes(failure.reachable_bytes()));
     let share = |part| Percent {
         part,

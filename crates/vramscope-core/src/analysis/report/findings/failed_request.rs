@@ -65,7 +65,7 @@ pub enum Verdict {
     LittleFree,
     /// It was not, but without what others had taken of the device it would have been.
     Others,
-    /// All that the program held and the device had free together was not enough.
+    /// All that the program held and the device had free together was not enough, or it is more than the whole device.
     RequestTooLarge,
     /// All free memory together was not enough.
     Short,
@@ -280,6 +280,9 @@ impl FailedRequest {
 
     fn of_figures(&self) -> Verdict {
         let wanted = self.requested_bytes;
+        if self.exceeded_bytes().is_some() {
+            return Verdict::RequestTooLarge;
+        }
         let Some(device) = self.device_free_bytes else {
             return Verdict::Unknown;
         };
@@ -313,6 +316,15 @@ impl FailedRequest {
         } else {
             Verdict::Short
         }
+    }
+
+    /// The whole device, if that is less than the request: then it does not matter what was free.
+    fn exceeded_bytes(&self) -> Option<u64> {
+        let device = self.device_bytes?;
+        let had_enough = self
+            .device_free_bytes
+            .is_some_and(|free| free >= self.segment_bytes);
+        (self.requested_bytes > device && !had_enough).then_some(device)
     }
 
     /// What the device would have free if the program held nothing.

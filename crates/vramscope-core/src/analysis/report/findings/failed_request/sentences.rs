@@ -11,6 +11,10 @@ pub const ASK_SIZE: &str = "Look where the request comes from and what its size 
 /// What is behind a request that is larger than all that the program could have had.
 pub const TOO_LARGE_MEANS: &str = "Even if nothing had been live, it would have failed. Its size is not what was meant, or others hold the device.";
 
+/// What is behind a request that is larger than the whole device.
+pub(super) const LARGER_MEANS: &str =
+    "Even if nothing had been live, it would have failed: its size is not what was meant.";
+
 /// What is behind a request for which nothing free would have done.
 pub const NO_ARRANGEMENT: &str =
     "No other arrangement of these blocks would have helped: less must be live at that moment.";
@@ -43,6 +47,11 @@ pub fn refused(left: Bytes, wanted: Bytes) -> String {
 #[must_use]
 pub fn too_large(wanted: Bytes, reachable: Bytes) -> String {
     format!("A request for {wanted} where the device had {reachable} for all of this program")
+}
+
+/// A request is for more than the whole device.
+pub(super) fn larger_than(wanted: Bytes, device: Bytes) -> String {
+    format!("A request for {wanted} on a device of {device}")
 }
 
 /// Others `did` ("held", "took") so much that the request failed.

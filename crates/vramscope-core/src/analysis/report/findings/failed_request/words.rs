@@ -19,11 +19,14 @@ impl FailedRequest {
         } else {
             String::new()
         };
+        let on = match recording.knows_places() {
+            true => format!(" on the {}", recording.streams().name(self.arena.stream)),
+            false => String::new(),
+        };
         let mut text = format!(
-            "Event {}: a request for {} on the {}{pool}{at} failed",
+            "Event {}: a request for {}{on}{pool}{at} failed",
             Count(u64::from(self.moment)),
             Bytes(self.requested_bytes),
-            recording.streams().name(self.arena.stream),
         );
         if failures > 1 {
             text += &format!(", the last of {}", counted(failures, "failure"));
@@ -89,7 +92,8 @@ impl FailedRequest {
                 Bytes(self.other_largest_bytes)
             );
         }
-        if matches!(self.verdict(), Verdict::Short | Verdict::RequestTooLarge) {
+        let is_too_little = matches!(self.verdict(), Verdict::Short | Verdict::RequestTooLarge);
+        if is_too_little && self.device_free_bytes.is_some() {
             let all = self.all_free_bytes();
             text += &format!(
                 " Everything free together, on the device and in {}, was {}: {} too little.",
@@ -140,6 +144,9 @@ impl FailedRequest {
     #[must_use]
     pub fn why(&self) -> Option<String> {
         let wanted = Bytes(self.requested_bytes);
+        if let Some(device) = self.exceeded_bytes() {
+            return Some(sentences::larger_than(wanted, Bytes(device)));
+        }
         let left = Bytes(self.device_free_bytes?);
         let (free, largest) = (Bytes(self.own_free_bytes), Bytes(self.own_largest_bytes));
         Some(match self.verdict() {
@@ -187,7 +194,7 @@ impl FailedRequest {
     /// Why the request may have failed, in sentences that begin with [`why`](Self::why).
     #[must_use]
     pub fn may_mean(&self) -> String {
-        if self.device_free_bytes.is_none() {
+        if self.device_free_bytes.is_none() && self.verdict() == Verdict::Unknown {
             return "The file does not tell what the device had free, so that it is not known why that did not do."
                 .to_owned();
         }
@@ -202,6 +209,9 @@ impl FailedRequest {
     #[must_use]
     pub fn explanation(&self) -> String {
         let text = match (self.kind, self.verdict()) {
+            (_, Verdict::RequestTooLarge) if self.exceeded_bytes().is_some() => {
+                sentences::LARGER_MEANS
+            }
             (_, Verdict::RequestTooLarge) => sentences::TOO_LARGE_MEANS,
             (_, Verdict::Others) => return self.taken_means(),
             (AllocatorKind::Driver, verdict) => driver_explanation(verdict),
