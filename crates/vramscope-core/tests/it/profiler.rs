@@ -2,6 +2,7 @@
 
 mod cuts;
 mod odd;
+mod roles;
 
 use std::io::Read;
 

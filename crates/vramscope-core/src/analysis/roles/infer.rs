@@ -178,9 +178,14 @@ impl RoleEvidence<'_> {
         let passes = |phase| self.phases.count(phase, from, to);
         let most = u32::from(Life::MOST_PASSES);
         let when = |place: Place| self.phases.phase(place).map_or(When::Between, When::In);
+        let mut made = self.made(row);
+        // Of operators alone, what torch calls the range around them tells that an optimizer called them.
+        if self.signals.are_operators() && when(from) == When::In(Phase::Optimizer) {
+            made = made.and(Signals::STEP);
+        }
         Life {
             recorded,
-            made: self.made(row),
+            made,
             freed: self.freed(id),
             born: if table.born[row] == 0 {
                 When::Before

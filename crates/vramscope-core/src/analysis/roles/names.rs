@@ -430,6 +430,8 @@ pub(super) const BUFFERS: &[(&str, &str, [Signals; 3])] = &[
 /// Functions of other languages by a part of their name.
 pub(super) const NATIVE: &[(Signals, &str)] = &[
     (Signals::BACKWARD, "torch::autograd::Engine::"),
+    // What torch.profiler calls the running of a node of the graph.
+    (Signals::BACKWARD, "autograd::engine::evaluate_function"),
     (Signals::ACCUMULATE, "torch::autograd::AccumulateGrad"),
     (Signals::STEP, "torch::optim::"),
     (Signals::FORWARD, "Impl::forward("),

@@ -4,7 +4,8 @@
 //! Each event with a telling stack is in a phase. Neighbours of the same phase make a range. Where stacks are of
 //! Python only, the backward pass has none: its thread runs no Python. Then events without a stack are its events once
 //! Python has started it; where no stack shows that but the program trains, they are after a forward pass. Events
-//! without any stack are in the phase that the innermost annotation around them names.
+//! without any stack, or of whose stack only operators are known, are in the phase that the innermost annotation around
+//! them names.
 
 use super::signals::{Signals, StackSignals};
 use crate::Snapshot;
@@ -264,6 +265,7 @@ impl<'a> Reader<'a> {
             return match phase {
                 Some(phase) => Hint::In(phase),
                 None if signals.has(Signals::NAMED_FORWARD) => Hint::StillIn(Phase::Forward),
+                None if self.signals.are_operators() => Hint::Unknown,
                 None => Hint::Outside,
             };
         }

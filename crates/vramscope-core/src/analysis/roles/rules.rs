@@ -56,6 +56,14 @@ impl RuleId {
     }
 }
 
+impl RoleRule {
+    /// Whether the file itself says the role.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.because == RECORDED
+    }
+}
+
 const fn rule(
     role: Role,
     confidence: Confidence,

@@ -12,7 +12,7 @@ use super::phases::{Phase, phase_of};
 use crate::Snapshot;
 use crate::analysis::code::frames::{by_texts, clip, clip_end, is_python_source};
 use crate::ids::StackId;
-use crate::model::{Action, Frame};
+use crate::model::{Action, Frame, Profile, ProfileKind};
 
 /// What code was running, as a set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -145,6 +145,8 @@ pub struct StackSignals {
     of: Vec<Signals>,
     /// The signals of all frames.
     all: Signals,
+    /// Whether stacks are a profiler's without Python's functions: they name operators, but not who calls them.
+    are_operators: bool,
 }
 
 impl StackSignals {
@@ -175,7 +177,12 @@ impl StackSignals {
             .collect();
         let frames = of_frame.iter().copied();
         let all = frames.fold(Signals::NONE, Signals::and);
-        let mut signals = Self { of, all };
+        let is_trace = Profile::of(snapshot).is_some_and(|it| it.kind == ProfileKind::Trace);
+        let mut signals = Self {
+            of,
+            all,
+            are_operators: is_trace && !all.has(Signals::PYTHON),
+        };
         if signals.show(Signals::BUFFERS) {
             signals.tell_buffers(snapshot);
         }
@@ -234,6 +241,11 @@ impl StackSignals {
     /// Whether some frame has one of the signals.
     pub(super) fn show(&self, any: Signals) -> bool {
         self.all.has(any)
+    }
+
+    /// Whether stacks name operators alone, so that one without a phase tells nothing.
+    pub(super) fn are_operators(&self) -> bool {
+        self.are_operators
     }
 
     /// Whether some stack tells a phase.
