@@ -34,6 +34,9 @@ pub struct PeakRoles {
     pub has_trace: bool,
     /// Whether some role does not follow from the file's own words or from the code that made the memory.
     pub is_inferred: bool,
+    /// Whether the file records roles.
+    #[serde(default)]
+    pub is_recorded: bool,
     /// Whether the role of most of the bytes follows from sizes alone: they have neither a stack nor a recorded begin or end.
     pub by_size_alone: bool,
 }
@@ -60,10 +63,13 @@ impl PeakRoles {
             })
             .collect();
         rows.sort_few_by_key(|row| row.role == Role::Unknown);
-        let is_sure = |id: AllocationId| {
-            device.rule_of()[id.index()].rule().confidence == Confidence::Certain
+        let rule = |id: AllocationId| device.rule_of()[id.index()].rule();
+        // That nothing tells a role is no inference.
+        let is_inferred = |id: AllocationId| {
+            let rule = rule(id);
+            rule.role != Role::Unknown && rule.confidence != Confidence::Certain
         };
-        let is_inferred = !live.allocations(history).all(is_sure);
+        let is_recorded = |id: AllocationId| rule(id).is_recorded();
         let table = &history.allocations;
         let tells_nothing = |id: &AllocationId| {
             let row = id.index();
@@ -77,7 +83,8 @@ impl PeakRoles {
             rows,
             peak_bytes: history.active_bytes_at(moment),
             has_trace: history.has_trace(),
-            is_inferred,
+            is_inferred: live.allocations(history).any(is_inferred),
+            is_recorded: live.allocations(history).any(is_recorded),
             by_size_alone: bare * 2 > u128::from(history.active_bytes_at(moment)),
         }
     }
@@ -91,10 +98,10 @@ impl PeakRoles {
     }
 
     /// `At the peak, 51.0 GiB: 25.2 GiB optimizer state, 12.6 GiB parameters, …`; `None` if the role of most of the
-    /// bytes is unknown. Roles with less than 0.1 % are left out.
+    /// bytes is unknown, unless the file records roles. Roles with less than 0.1 % are left out.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
-        if !self.tells_most() {
+        if !self.tells_most() && !self.is_recorded {
             return None;
         }
         let is_shown = |row: &&RoleTotal| row.bytes.saturating_mul(1000) >= self.peak_bytes;
@@ -167,6 +174,7 @@ mod tests {
             peak_bytes: (3 << 30) + (1 << 29) + 512,
             has_trace: true,
             is_inferred: true,
+            is_recorded: false,
             by_size_alone: false,
         };
         let expected = "At the peak, 3.50 GiB: 2.00 GiB optimizer state, 1.00 GiB parameters, 512 MiB of unknown role \
@@ -184,6 +192,11 @@ mod tests {
         );
         roles.rows.remove(0);
         assert_eq!(roles.sentence(), None);
+        // Categories of the file are told, however little they are of.
+        (roles.is_inferred, roles.is_recorded) = (false, true);
+        let expected = "At the dump, 3.50 GiB: 1.00 GiB parameters, 512 MiB of unknown role.";
+        assert_eq!(roles.sentence().unwrap(), expected);
+        (roles.is_inferred, roles.is_recorded) = (true, false);
         // Where all is of one role, one figure says it.
         roles.rows = vec![row(Role::Activation, 2 << 30)];
         roles.peak_bytes = 2 << 30;
