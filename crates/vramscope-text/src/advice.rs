@@ -127,14 +127,15 @@ pub fn next_steps(record: &Record, command: Option<&str>) -> Vec<(String, &'stat
             ),
             "what SGLang had allocated, by line of its code",
         )],
-        Form::Ggml => vec![(
+        // It captures CUDA's.
+        Form::Ggml if failure.api == Api::Cuda => vec![(
             format!(
                 "vramscope-capture run --dump-on-oom -o snap.pickle -- {}",
                 command.unwrap_or("llama-server …")
             ),
             "all allocations of the process on the device",
         )],
-        Form::Xla | Form::Other if failure.api != Api::Tpu => vec![(
+        Form::Xla | Form::Other if matches!(failure.api, Api::Cuda | Api::Other) => vec![(
             format!("vramscope-capture run --dump-on-oom -o snap.pickle -- {program}"),
             "all allocations of the process on the device",
         )],

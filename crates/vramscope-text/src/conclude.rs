@@ -15,7 +15,7 @@ pub use self::share::{Share, ShareOf};
 
 use crate::advice::need_less;
 use crate::figure::Figure;
-use crate::forms::driver::ABSURD;
+use crate::forms::driver::{ABSURD, TOO_LARGE_FOR_VULKAN};
 use crate::record::{Failure, Form, HostFailure, HostKind, Record, Report};
 
 /// Why memory ran out. Where a snapshot can tell the same, it has the name of [`CauseClass`].
@@ -358,6 +358,9 @@ const NO_DEVICE_HAS: u64 = 1 << 40;
 
 /// llama.cpp: the request is known, and what the device had before, if it was told.
 fn of_ggml(failure: &Failure) -> Vec<Cause> {
+    if failure.words == TOO_LARGE_FOR_VULKAN {
+        return vec![of_vulkan(failure.requested.as_ref())];
+    }
     let Some(wanted) = &failure.requested else {
         return Vec::new();
     };
@@ -392,6 +395,30 @@ fn of_ggml(failure: &Failure) -> Vec<Cause> {
                 }
             },
         )],
+    }
+}
+
+/// llama.cpp did not even ask Vulkan's driver.
+fn of_vulkan(wanted: Option<&Figure>) -> Cause {
+    let title = match wanted {
+        Some(wanted) => format!(
+            "A buffer of {} is more than the driver allocates in one piece",
+            Bytes(wanted.bytes)
+        ),
+        None => "A buffer is larger than the driver allocates in one piece".to_owned(),
+    };
+    Cause {
+        class: Class::Limit,
+        sure: Sure::Certain,
+        why: "larger than one allocation may be",
+        title,
+        seen: "Vulkan's driver says how large one allocation may be, and was not asked for this one: what is free does not matter."
+            .to_owned(),
+        to_try: vec![
+            "Make the buffer smaller: a smaller -ub and -b for the compute buffer, a shorter context (-c) for the KV cache. \
+             GGML_VK_FORCE_MAX_ALLOCATION_SIZE=BYTES sets another limit, which the driver may not keep."
+                .to_owned(),
+        ],
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Command,
 }
 
-const NEEDLES: [(&str, Kind); 77] = [
+const NEEDLES: [(&str, Kind); 78] = [
     ("out of memory", Kind::Failure),
     // Of errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
@@ -50,6 +50,7 @@ const NEEDLES: [(&str, Kind); 77] = [
     ("Got an OOM", Kind::Failure),
     ("ggml_gallocr_reserve_n", Kind::Failure),
     ("ggml_vulkan: Device memory", Kind::Failure),
+    ("failed to allocate buffer, size", Kind::Failure),
     ("max seq len (", Kind::Failure),
     ("Not enough memory. Please try to", Kind::Failure),
     ("Out of memory error on GPU", Kind::Failure),

@@ -237,20 +237,22 @@ impl Reader {
         if is_source(line) {
             return false;
         }
-        if let Some(mut found) = driver::find_ggml(&compact.bytes) {
-            let before = Compact::of(&window[start.saturating_sub(BEHIND)..start]);
-            let device = found.failure.device.unwrap_or(0);
-            found.failure.free = driver::ggml_free(&before.bytes, device);
-            return self.keep_failure(window, start, &compact, found);
-        }
         let end = start + line.len();
         let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
-        let found = driver::find_framework(&compact.bytes, &after);
-        match found.or_else(|| driver::find(&compact.bytes)) {
-            Some(found) if self.is_echo(start, &found.failure) => true,
-            Some(found) => self.keep_failure(window, start, &compact, found),
-            None => false,
+        let of_ggml = driver::find_ggml(&compact.bytes, &after);
+        let is_first = of_ggml.is_some();
+        let found = of_ggml.or_else(|| driver::find_framework(&compact.bytes, &after));
+        let Some(mut found) = found.or_else(|| driver::find(&compact.bytes)) else {
+            return false;
+        };
+        if !is_first && self.is_echo(start, &found.failure) {
+            return true;
         }
+        if found.failure.form == Form::Ggml {
+            let before = Compact::of(&window[start.saturating_sub(BEHIND)..start]);
+            driver::add_ggml_free(&before.bytes, &mut found.failure);
+        }
+        self.keep_failure(window, start, &compact, found)
     }
 
     /// Whether a line says again what has just been said: llama.cpp has lines for the driver's error and for the buffer.
@@ -372,6 +374,11 @@ impl Reader {
         let from = teller(line);
         let line = self.next_line(window, start);
         for (tool, what, figure) in told {
+            // Each device has buffers of its own.
+            let from = match tool == "llama.cpp" && from.is_empty() {
+                true => logs::buffer_device(&Compact::of(line).bytes),
+                false => from.clone(),
+            };
             let known = self.found.usage.iter_mut();
             let same = |it: &&mut Usage| it.tool == tool && it.what == what && it.from == from;
             if let Some(known) = known.into_iter().find(same) {
@@ -386,7 +393,7 @@ impl Reader {
                 course.add(line, figure.bytes);
                 self.found.usage.push(Usage {
                     tool,
-                    from: from.clone(),
+                    from,
                     what,
                     count: 1,
                     line,

@@ -140,7 +140,9 @@ pub(crate) fn find_framework(line: &[u8], after: &[u8]) -> Option<Found> {
         find_bfc(line),
         find_paddle(line),
         find_onnx(line, after),
-        find_gallocr(line, after),
+        find_buffer(line, after),
+        find_vulkan(line, after),
+        find_metal(line),
     ]
     .into_iter()
     .flatten()
@@ -278,41 +280,106 @@ fn whole_number(cursor: &mut Cursor<'_>, after: &[u8]) -> Option<Figure> {
     })
 }
 
-/// llama.cpp: `ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 8753520640`, `ggml_vulkan: Device memory
-/// allocation of size 3959422976 failed.`
-fn find_gallocr(line: &[u8], after: &[u8]) -> Option<Found> {
-    let mut failure = Failure::new(Api::Other, Form::Ggml);
-    failure.words = "a buffer could not be allocated".to_owned();
-    const VULKAN: &str = "ggml_vulkan:Devicememoryallocationofsize";
-    if let Some(mut cursor) = Cursor::behind(line, VULKAN) {
-        let start = cursor.at;
-        failure.requested = whole_number(&mut cursor, after);
-        cursor.eat("failed")?;
-        return Some(Found::up_to(&cursor, start - VULKAN.len(), failure));
-    }
+/// What ggml calls devices, and whose they are. AMD's are called by the interface as well, and Apple's have no number in
+/// older versions.
+const GGML_DEVICES: [(&str, Api); 7] = [
+    ("CUDA", Api::Cuda),
+    ("ROCm", Api::Hip),
+    ("SYCL", Api::Xpu),
+    ("CANN", Api::Npu),
+    ("Metal", Api::Mps),
+    ("MTL", Api::Mps),
+    ("Vulkan", Api::Other),
+];
+
+/// The words of a buffer that Vulkan's driver does not allocate whatever is free.
+pub(crate) const TOO_LARGE_FOR_VULKAN: &str = "Vulkan: a buffer larger than one allocation may be";
+
+/// llama.cpp: `ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 8753520640`
+fn find_buffer(line: &[u8], after: &[u8]) -> Option<Found> {
     const HEAD: &str = "ggml_gallocr_reserve_n";
     let mut cursor = Cursor::behind(line, HEAD)?;
-    let start = cursor.at;
+    let start = cursor.at - HEAD.len();
+    let mut failure = ggml_failure();
     cursor.seek(":failedtoallocate", 8)?;
-    if cursor.eat("CUDA").is_some() {
-        failure.api = Api::Cuda;
-        failure.device = cursor.number();
-    } else if cursor.eat("CPU").is_some() {
+    if cursor.eat("CPU").is_some() {
         return None;
     }
+    buffer_device(&mut cursor, &mut failure);
     cursor.seek("bufferofsize", 24)?;
     failure.requested = whole_number(&mut cursor, after);
-    Some(Found::up_to(&cursor, start - HEAD.len(), failure))
+    Some(Found::up_to(&cursor, start, failure))
 }
 
-/// `allocating 9866.00 MiB on device 1: cudaMalloc failed: out of memory`, with what llama.cpp told of the device before.
-pub(crate) fn find_ggml(line: &[u8]) -> Option<Found> {
+fn ggml_failure() -> Failure {
+    let mut failure = Failure::new(Api::Other, Form::Ggml);
+    failure.words = "a buffer could not be allocated".to_owned();
+    failure
+}
+
+/// Reads `Vulkan0` in `failed to allocate Vulkan0 buffer`.
+fn buffer_device(cursor: &mut Cursor<'_>, failure: &mut Failure) {
+    let known = GGML_DEVICES.iter();
+    let known = known.filter(|(name, _)| cursor.rest().starts_with(name.as_bytes()));
+    if let Some(&(name, api)) = known.into_iter().next() {
+        let _name = cursor.eat(name);
+        failure.api = api;
+        failure.device = cursor.number();
+    }
+}
+
+/// llama.cpp on Vulkan: `ggml_vulkan: Device memory allocation of size 3959422976 failed.`, and `ggml_vulkan: Requested buffer
+/// size exceeds device memory allocation limit`, which says that no memory was asked for at all. Lines after it name the device.
+fn find_vulkan(line: &[u8], after: &[u8]) -> Option<Found> {
+    const SIZE: &str = "ggml_vulkan:Devicememoryallocationofsize";
+    const LIMIT: &str = "Requestedbuffersizeexceedsdevice";
+    let mut failure = ggml_failure();
+    let mut behind = Cursor::new(after);
+    let tells_device = behind.seek("failedtoallocate", after.len()).is_some();
+    if tells_device {
+        buffer_device(&mut behind, &mut failure);
+    }
+    let limit = Cursor::behind(line, LIMIT);
+    if limit.is_some() || memmem::find(after, LIMIT.as_bytes()).is_some() {
+        failure.words = TOO_LARGE_FOR_VULKAN.to_owned();
+    }
+    if let Some(mut cursor) = Cursor::behind(line, SIZE) {
+        let start = cursor.at - SIZE.len();
+        failure.requested = whole_number(&mut cursor, after);
+        cursor.eat("failed")?;
+        return Some(Found::up_to(&cursor, start, failure));
+    }
+    let cursor = limit?;
+    if tells_device && behind.seek("bufferofsize", 24).is_some() {
+        failure.requested = whole_number(&mut behind, &[]);
+    }
+    Some(Found::up_to(&cursor, cursor.at - LIMIT.len(), failure))
+}
+
+/// llama.cpp on Apple's devices: `ggml_metal_buffer_init: error: failed to allocate buffer, size =  5120.00 MiB`
+fn find_metal(line: &[u8]) -> Option<Found> {
+    const HEAD: &str = "failedtoallocatebuffer,size=";
+    let mut cursor = Cursor::behind(line, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    memmem::find(&line[..start], b"metal")?;
+    let mut failure = ggml_failure();
+    failure.api = Api::Mps;
+    failure.requested = cursor.figure();
+    Some(Found::up_to(&cursor, start, failure))
+}
+
+/// `allocating 9866.00 MiB on device 1: cudaMalloc failed: out of memory`, which llama.cpp also says of AMD's devices: a line
+/// after it may tell.
+pub(crate) fn find_ggml(line: &[u8], after: &[u8]) -> Option<Found> {
     const END: &str = "cudaMallocfailed:outofmemory";
     let end = memmem::find(line, END.as_bytes())?;
     let start = memmem::rfind(&line[..end], b"allocating")?;
     let mut cursor = Cursor::new(&line[..end + END.len()]);
     cursor.at = start;
     let mut failure = Failure::new(Api::Cuda, Form::Ggml);
+    if memmem::find(after, b"failedtoallocateROCm").is_some() {
+        failure.api = Api::Hip;
+    }
     cursor.eat("allocating")?;
     failure.requested = Some(cursor.figure()?);
     cursor.eat("ondevice")?;
@@ -325,16 +392,33 @@ pub(crate) fn find_ggml(line: &[u8]) -> Option<Found> {
     })
 }
 
-/// What llama.cpp says of a device before it loads: `using device CUDA0 (…) - 23871 MiB free`. AMD's are called ROCm. Names have
-/// parentheses of their own, and newer versions name the bus behind them: `(0000:01:00.0)`.
-pub(crate) fn ggml_free(before: &[u8], device: u64) -> Option<Figure> {
-    let heads = ["CUDA", "ROCm"].map(|kind| format!("usingdevice{kind}{device}("));
+/// Adds what llama.cpp said of a device before it loaded: `using device CUDA0 (…) - 23871 MiB free`. Names have parentheses of
+/// their own, and newer versions name the bus behind them: `(0000:01:00.0)`.
+pub(crate) fn add_ggml_free(before: &[u8], failure: &mut Failure) {
+    let is_own = |api: Api| {
+        // What the driver's error is called does not tell AMD's from NVIDIA's.
+        api == failure.api || (failure.api, api) == (Api::Cuda, Api::Hip)
+    };
+    let place = |name: &str, number: &str| {
+        memmem::rfind(before, format!("usingdevice{name}{number}(").as_bytes())
+    };
+    let number = failure.device.map(|device| device.to_string());
+    let last = GGML_DEVICES.iter().filter(|(_, api)| is_own(*api));
+    let last = last.filter_map(|&(name, api)| {
+        let at = match &number {
+            Some(number) => place(name, number),
+            // The only device is that one.
+            None if place(name, "1").is_some() => None,
+            None => place(name, "").or_else(|| place(name, "0")),
+        };
+        Some((at?, api))
+    });
+    let Some((at, api)) = last.max_by_key(|&(at, _)| at) else {
+        return;
+    };
+    failure.api = api;
     let mut cursor = Cursor::new(before);
-    cursor.at = (heads.iter())
-        .filter_map(|head| memmem::rfind(before, head.as_bytes()))
-        .max()?;
-    cursor.seek(")-", 240)?;
-    let free = cursor.figure()?;
-    cursor.eat("free")?;
-    Some(free)
+    cursor.at = at;
+    let free = cursor.seek(")-", 240).and_then(|()| cursor.figure());
+    failure.free = free.filter(|_| cursor.eat("free").is_some());
 }

@@ -84,6 +84,20 @@ pub(crate) fn told(line: &[u8]) -> Vec<Told> {
     told
 }
 
+/// The device of one of llama.cpp's buffers: `CUDA0` of `load_tensors:        CUDA0 model buffer size =  3820.94 MiB`.
+pub(crate) fn buffer_device(line: &[u8]) -> String {
+    let end = memchr::memmem::find(line, b"buffersize=").unwrap_or(0);
+    let name = line[..end].rsplit(|&byte| byte == b':').next();
+    let name = String::from_utf8_lossy(name.unwrap_or_default());
+    let kinds = ["model", "KV", "compute", "output", "RS"].into_iter();
+    let mut names = kinds.filter_map(|kind| name.strip_suffix(kind));
+    let is_name = |name: &&str| {
+        let mut bytes = name.bytes();
+        name.len() <= 24 && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    names.next().filter(is_name).unwrap_or_default().to_owned()
+}
+
 /// `MA 4.96 GB         Max_MA 5.09 GB         CA 6.39 GB         Max_CA 6 GB`
 fn deepspeed(line: &[u8]) -> Option<Vec<Told>> {
     let at = memchr::memmem::find(line, b"Max_MA")?;

@@ -1,6 +1,6 @@
 //! What is read of each form, to the byte, and where.
 
-use vramscope_text::{Class, Report, conclude, read, whole};
+use vramscope_text::{Class, Report, conclude, next_steps, read, whole};
 
 #[test]
 fn an_error_in_a_log_has_its_place_and_figures() {
@@ -142,7 +142,7 @@ actor: memory allocated (GB): 1.23, memory reserved (GB): 4.50, device memory us
         "Megatron rank 0 max allocated: 5670.39 MB, 1 × 5670.39 MB",
         "SGLang TP5 KV cache, keys: 53.31 GB, 1 × 53.31 GB",
         "SGLang TP0 CUDA graphs: 6.19 GB, 1 × 6.19 GB",
-        "llama.cpp  weights: 48928.09 MiB, 1 × 48928.09 MiB",
+        "llama.cpp CUDA0 weights: 48928.09 MiB, 1 × 48928.09 MiB",
         "verl  in use on the device: 10.10 GB, 1 × 10.10 GB",
     ] {
         let line = line.replace("max allocated", "allocated at most");
@@ -429,18 +429,92 @@ fn what_was_free_is_found_whatever_the_card_is_called() {
         "CUDA0 (NVIDIA GeForce RTX 3090 (24 GB))",
         "CUDA0 (NVIDIA GeForce RTX 3090) (0000:01:00.0)",
         "ROCm0 (AMD Radeon RX 7900 XTX (RADV NAVI31))",
+        "Vulkan0 (Intel(R) Iris(R) Xe Graphics)",
+        "SYCL0 (Intel(R) Arc(TM) A770 Graphics)",
+        "Metal (Apple M1)",
     ] {
-        let text = format!(
-            "using device {device} - 9000 MiB free\n\
-             allocating 9866.00 MiB on device 0: cudaMalloc failed: out of memory\n"
-        );
+        let name = device.split(' ').next().unwrap();
+        let failed = match name {
+            "CUDA0" | "ROCm0" => {
+                "allocating 9866.00 MiB on device 0: cudaMalloc failed: out of memory".to_owned()
+            }
+            "Metal" => {
+                "ggml_metal_buffer_init: error: failed to allocate buffer, size =  9866.00 MiB"
+                    .to_owned()
+            }
+            name => format!(
+                "ggml_gallocr_reserve_n: failed to allocate {name} buffer of size 10345250816\ngraph_reserve: failed"
+            ),
+        };
+        let text = format!("using device {device} - 9000 MiB free\n{failed}\n");
         let reading = read(text.as_bytes());
         let Report::Failure(failure) = &reading.records[0].report else {
             panic!("{device}");
         };
         let free = failure.free.as_ref().map(|free| free.text.as_str());
         assert_eq!(free, Some("9000 MiB"), "{device}");
+        let requested = failure.requested.as_ref().map(|figure| figure.bytes);
+        assert_eq!(requested, Some(9866 << 20), "{device}");
+        // What captures CUDA does not capture others.
+        let steps = next_steps(&reading.records[0], None);
+        assert_eq!(!steps.is_empty(), name == "CUDA0", "{device}");
     }
+}
+
+/// Of several devices, what is free is told of the one that failed.
+#[test]
+fn what_was_free_is_that_of_the_device() {
+    let text = "using device Vulkan0 (AMD Radeon RX 6800) - 16000 MiB free\n\
+                using device Vulkan1 (AMD Radeon RX 5700 XT) - 8000 MiB free\n\
+                load_tensors:      Vulkan0 model buffer size =  9000.00 MiB\n\
+                load_tensors:      Vulkan1 model buffer size =  4000.00 MiB\n\
+                load_tensors:   CPU_Mapped model buffer size =   500.00 MiB\n\
+                ggml_vulkan: Device memory allocation of size 2166360064 failed.\n";
+    let free = |text: &str| match &read(text.as_bytes()).records[0].report {
+        Report::Failure(failure) => failure.free.as_ref().map(|free| free.text.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(free(text), None);
+    let named = "ggml_gallocr_reserve_n: failed to allocate Vulkan1 buffer of size 2166360064\ngraph_reserve: failed\n";
+    assert_eq!(free(&format!("{text}{named}")).as_deref(), Some("8000 MiB"));
+    let usage = read(text.as_bytes()).usage;
+    let weights: Vec<_> = usage
+        .iter()
+        .map(|it| (it.from.as_str(), it.last.bytes >> 20))
+        .collect();
+    assert_eq!(
+        weights,
+        [("Vulkan0", 9000), ("Vulkan1", 4000), ("CPU_Mapped", 500)]
+    );
+}
+
+#[test]
+fn a_limit_of_one_allocation_is_no_lack_of_memory() {
+    use Class::Limit;
+    let buffer =
+        "failed to allocate Vulkan0 buffer of size 2166360064\nllama_init_from_model: failed\n";
+    first_of_each([
+        (
+            format!(
+                "ggml_vulkan: Device memory allocation of size 2166360064 failed.\nggml_vulkan: Requested buffer size exceeds device memory \
+                 allocation limit: ErrorOutOfDeviceMemory\nggml_gallocr_reserve_n: {buffer}"
+            )
+            .as_str(),
+            (Limit, Some(2_166_360_064), None),
+        ),
+        (
+            format!(
+                "ggml_vulkan: Requested buffer size exceeds device buffer size limit: ErrorOutOfDeviceMemory\n\
+                 ggml_gallocr_reserve_n_impl: {buffer}"
+            )
+            .as_str(),
+            (Limit, Some(2_166_360_064), None),
+        ),
+        (
+            "ggml_vulkan: Requested buffer size exceeds device memory allocation limit: ErrorOutOfDeviceMemory\n",
+            (Limit, None, None),
+        ),
+    ]);
 }
 
 /// Ranks of several computers have devices of the same numbers, so that another process must be seen as well.

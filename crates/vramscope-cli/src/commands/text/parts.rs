@@ -35,11 +35,16 @@ pub(super) fn of(name: &str, reading: &Reading, first: usize) -> Vec<Part> {
     let in_order = whole.first.into_iter().chain(0..reading.records.len());
     let mut told = Vec::new();
     for place in in_order {
-        if told.len() == first || told.contains(&place) {
+        if told.contains(&place) {
             continue;
         }
         let record = &reading.records[place];
         if let Some(conclusion) = conclude(record) {
+            if told.len() == first {
+                let note = "`vramscope text --first N` explains the first N failures in full.";
+                parts[0].notes.push(note.to_owned());
+                break;
+            }
             told.push(place);
             parts.push(explained(
                 name,
