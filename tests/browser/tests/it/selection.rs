@@ -302,9 +302,12 @@ fn a_chosen_event_leads_to_the_others_of_its_allocation() {
          input.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
     );
     open.page.eval(&typed).unwrap();
+    // Another row was active before, where the list was then.
     wait(
         &mut open,
-        "!!document.querySelector('.state-events .vrow.active')",
+        &format!(
+            "location.hash.includes('at={born}') && !!document.querySelector('.state-events .vrow.active')"
+        ),
     );
     open.page.click_on(".state-events .vrow.active").unwrap();
     wait_for_text(&mut open, ".details h2", "Pinned event");
