@@ -367,7 +367,8 @@ impl Reader {
 
     /// Keeps what a log line tells: of each quantity the first, the last and the highest.
     fn usage(&mut self, window: &[u8], start: usize, line: &[u8]) {
-        let told = logs::told(&Compact::of(line).bytes);
+        let compact = Compact::of(line).bytes;
+        let told = logs::told(&compact);
         if told.is_empty() {
             return;
         }
@@ -376,7 +377,7 @@ impl Reader {
         for (tool, what, figure) in told {
             // Each device has buffers of its own.
             let from = match tool == "llama.cpp" && from.is_empty() {
-                true => logs::buffer_device(&Compact::of(line).bytes),
+                true => logs::buffer_device(&compact),
                 false => from.clone(),
             };
             let known = self.found.usage.iter_mut();

@@ -36,7 +36,7 @@ pub fn totals(compared: &Compared) -> Vec<FigureRow> {
         ),
     ];
     let figures = (&compared.before.figures, &compared.after.figures);
-    rows.push(bytes(
+    rows.push(known(
         "reserved then",
         figures.0.reserved_bytes,
         figures.1.reserved_bytes,
