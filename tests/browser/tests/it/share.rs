@@ -78,6 +78,14 @@ fn the_address_brings_back_what_was_seen() {
     first.page.click(x_px, y_px, 1).unwrap();
     first.wait_for_hash("&pin=");
     first.wait_for_hash("&x=");
+    // The address is set before the details are there.
+    first
+        .page
+        .wait_for(
+            "document.querySelector('.details .size')?.innerText",
+            PATIENCE,
+        )
+        .unwrap();
     let title = first.page.text(".details .size").unwrap();
     let (hash, part) = (first.hash(), first.shown_part());
 
@@ -85,7 +93,10 @@ fn the_address_brings_back_what_was_seen() {
     second.painted();
     second
         .page
-        .wait_for("!!document.querySelector('.details .size')", PATIENCE)
+        .wait_for(
+            "document.querySelector('.details .size')?.innerText",
+            PATIENCE,
+        )
         .unwrap();
     assert_eq!(second.page.text(".details .size").unwrap(), title);
     assert!((second.shown_part() - part).abs() < 1e-3);
