@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::Command;
-use std::thread::{self, available_parallelism};
+use std::thread::available_parallelism;
 
 use anyhow::Result;
 use clap::Args;
@@ -52,8 +51,8 @@ pub(crate) struct Options {
     pub(crate) all: bool,
 }
 
-/// Runs all tests, those in the browser and of the Python package beside the others, then the examples in the
-/// documentation, the book's build and some attacks.
+/// Runs all tests in one row, those in the browser beside the others, then the examples in the documentation, those of
+/// the Python package, the book's build and some attacks.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.no_browser {
         println!("without the page the Python package is not tested: `cargo xtask python` does");
@@ -81,13 +80,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .env("VRAMSCOPE_BIN", &program)
         .envs(sites.map(|sites| (npm::SITES, sites)))
         .envs(capture::prepare()?);
-    // Installing Python's tools waits for the network, and its checkers use one core.
-    thread::scope(|scope| {
-        let python = scope.spawn(|| python::test(&program));
-        run_command(&mut all)?;
-        python.join().unwrap_or_else(|panic| resume_unwind(panic))
-    })?;
+    run_command(&mut all)?;
     examples(Some(&page))?;
+    python::test(&program)?;
     book::build(&page, &target_dir().join("book"))?;
     torment::in_tests(&program, if options.all { 60 } else { 20 })?;
     if options.all {
