@@ -28,7 +28,7 @@ use clap::Args;
 use sha2::{Digest as _, Sha256};
 
 use crate::book;
-use crate::fingerprint::files_under;
+use crate::fingerprint::files_named;
 use crate::fleet;
 use crate::packages;
 use crate::page::{Given, INDEX, copy_folder, replace_folder};
@@ -71,7 +71,8 @@ pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 pub(crate) fn run(options: &Options) -> Result<()> {
     let out = root().join(&options.out);
     let given = options.page.page.as_ref();
-    let given = given.map(std::path::absolute).transpose()?;
+    let given = given.map(fs::canonicalize).transpose();
+    let given = given.context("the page to take is not there")?;
     check(&out, out == root().join(OUT), given.as_deref())?;
     let page = options.page.folder()?;
     replace_folder(&out)?;
@@ -82,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         packages_and_programs(options, &page, &out)?;
     }
     let mut sums = String::new();
-    for file in files_under(&out)? {
+    for file in files_named(&out, |_| true)? {
         let content = fs::read(&file)?;
         let name = file.strip_prefix(&out)?.display();
         for byte in Sha256::digest(&content) {
@@ -115,8 +116,10 @@ fn check(out: &Path, is_ours: bool, page: Option<&Path>) -> Result<()> {
         "{} would be removed with what is in it: name a new folder, or remove it yourself",
         out.display()
     );
+    let real = fs::canonicalize(out);
+    let real = real.as_deref().unwrap_or(out);
     ensure!(
-        page.is_none_or(|page| is_empty || !page.starts_with(out)),
+        page.is_none_or(|page| is_empty || !page.starts_with(real)),
         "the page to take lies in {}, which is removed before: name another --out",
         out.display()
     );

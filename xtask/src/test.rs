@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::available_parallelism;
 
@@ -80,6 +80,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .env("VRAMSCOPE_BIN", &program)
         .envs(sites.map(|sites| (npm::SITES, sites)))
         .envs(capture::prepare()?);
+    // Without nextest there is none, and an earlier one is of other times.
+    drop(fs::remove_file(report()));
     run_command(&mut all)?;
     examples(Some(&page))?;
     python::test(&program)?;
@@ -89,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         recipes::RECIPES.test(&program)?;
         recipes::RECORDINGS.test(&program)?;
     }
-    print_longest()?;
+    print_longest();
     if !options.all {
         println!(
             "left to `cargo xtask ci`: the page as hosts get it, its npm package, the recipes, dry runs beside recordings, \
@@ -99,13 +101,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Prints the longest ten tests, from the report that nextest's configuration has it write; nothing without one.
-fn print_longest() -> Result<()> {
-    let report = target_dir().join("nextest/default/junit.xml");
-    let Ok(report) = fs::read_to_string(report) else {
-        return Ok(());
+/// The report that nextest's configuration has it write.
+fn report() -> PathBuf {
+    target_dir().join("nextest/default/junit.xml")
+}
+
+/// Prints the longest ten tests of the report; nothing without one.
+fn print_longest() {
+    let Ok(report) = fs::read_to_string(report()) else {
+        return;
     };
-    let mut times = Vec::new();
+    let mut times: Vec<(f64, _)> = Vec::new();
     for test in report.split("<testcase ").skip(1) {
         let value = |name: &str| {
             let (_, value) = test.split_once(&format!("{name}=\""))?;
@@ -114,7 +120,7 @@ fn print_longest() -> Result<()> {
         if let (Some(name), Some(of), Some(time)) =
             (value("name"), value("classname"), value("time"))
         {
-            times.push((time.parse::<f64>()?, format!("{of} {name}")));
+            times.push((time.parse().unwrap_or(0.0), format!("{of} {name}")));
         }
     }
     times.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -122,7 +128,6 @@ fn print_longest() -> Result<()> {
     for (seconds, name) in times.iter().take(10) {
         println!("{seconds:7.1} s  {name}");
     }
-    Ok(())
 }
 
 /// Builds all at once, the programs that tests start, too. Cargo compiles a library anew for each set of its features, and
@@ -154,12 +159,13 @@ fn tests(in_browser: bool) -> Command {
     }
     command.env(consumers::VARIABLE, consumers::folder());
     if output(cargo().args(["nextest", "--version"])).is_some() {
-        // Tests in the browser wait for it about half of the time.
-        let cores = available_parallelism().map_or(1, NonZero::get);
-        let threads = cores + cores.div_ceil(2);
         command.args(["nextest", "run", "--workspace"]);
-        command.arg(format!("--test-threads={threads}"));
-        if !in_browser {
+        if in_browser {
+            // These tests wait for it about half of the time.
+            let cores = available_parallelism().map_or(1, NonZero::get);
+            let threads = cores + cores.div_ceil(2);
+            command.arg(format!("--test-threads={threads}"));
+        } else {
             command.arg(format!("--filterset=not package({BROWSER_TESTS})"));
         }
     } else {

@@ -248,7 +248,8 @@ impl Reader {
         if !is_first && self.is_echo(start, &found.failure) {
             return true;
         }
-        if found.failure.form == Form::Ggml {
+        let has_room = self.found.records.len() < MOST_RECORDS;
+        if found.failure.form == Form::Ggml && has_room {
             let before = Compact::of(&window[start.saturating_sub(BEHIND)..start]);
             driver::add_ggml_free(&before.bytes, &mut found.failure);
         }

@@ -8,6 +8,11 @@ use anyhow::{Context, Result};
 
 /// All files below `path`, or `path` itself, sorted; without build outputs and hidden files.
 pub fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
+    files_named(path, |name| !name.starts_with('.') && name != "target")
+}
+
+/// All files below `path`, sorted, of which folders and files have names that are taken.
+pub fn files_named(path: &Path, is_taken: fn(&str) -> bool) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![path.to_path_buf()];
     while let Some(path) = open.pop() {
@@ -19,9 +24,7 @@ pub fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
             fs::read_dir(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for entry in entries {
             let entry = entry?;
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if !name.starts_with('.') && name != "target" {
+            if is_taken(&entry.file_name().to_string_lossy()) {
                 open.push(entry.path());
             }
         }

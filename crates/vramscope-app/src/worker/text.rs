@@ -212,7 +212,7 @@ fn courses(reading: &Reading) -> Courses {
     }
     for (quantity, count) in courses.quantities.iter_mut().zip(tellers) {
         if count > 1 {
-            quantity.tellers = format!("of {} ranks, a line each", Count(count));
+            quantity.tellers = format!("from {} sources, a line each", Count(count));
         }
     }
     courses
@@ -301,7 +301,7 @@ mod tests {
             .collect();
         assert_eq!(names, ["Megatron allocated", "Megatron allocated at most"]);
         assert_eq!((courses.lines.len(), courses.text_lines), (4, 81));
-        assert_eq!(courses.quantities[0].tellers, "of 2 ranks, a line each");
+        assert_eq!(courses.quantities[0].tellers, "from 2 sources, a line each");
         let line = &courses.lines[0];
         assert_eq!((line.first, line.bytes.len()), (4, COLUMNS));
         assert_eq!(line.bytes[COLUMNS - 1], 400 << 20);

@@ -4,8 +4,8 @@ mod verdict;
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::cards::Card;
 use vramscope_core::open::decode;
+use vramscope_core::units::Bytes;
 use vramscope_dryrun::device::Device;
 use vramscope_dryrun::fit::largest;
 use vramscope_dryrun::run::{self, Options as Running, Output, Run, Values, is_possible};
@@ -187,8 +188,8 @@ impl Place<'_> {
                 }
             });
             let (judged, fits) = judged.inspect_err(|_| {
-                let written = fs::read(&log).unwrap_or_default();
-                output::note(&String::from_utf8_lossy(&written));
+                // What cannot be read says no more than the failure does.
+                output::note(&end_of(&log).unwrap_or_default());
             })?;
             tell(number, &judged, fits);
             if fits {
@@ -313,6 +314,21 @@ impl Place<'_> {
     }
 }
 
+/// The end of what a program wrote, which may be long.
+fn end_of(log: &Path) -> io::Result<String> {
+    const MOST_BYTES: u64 = 64 << 10;
+    let mut file = File::open(log)?;
+    let left_out = file.metadata()?.len().saturating_sub(MOST_BYTES);
+    file.seek(SeekFrom::Start(left_out))?;
+    let mut written = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut written)?;
+    let text = String::from_utf8_lossy(&written);
+    Ok(match left_out {
+        0 => text.into_owned(),
+        _ => format!("({} before this are left out)\n{text}", Bytes(left_out)),
+    })
+}
+
 /// `dry.pickle` becomes `dry-2.pickle`.
 fn numbered(path: &Path, number: usize) -> PathBuf {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -325,7 +341,7 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
 /// One line for each try.
 fn tell(number: u64, judged: &[Judged], fits: bool) {
     let reserved = judged.first().map_or(0, Judged::reserved_bytes);
-    let reserved = vramscope_core::units::Bytes(reserved);
+    let reserved = Bytes(reserved);
     let word = if fits { "fits" } else { "does not fit" };
     output::note(&format!("{number}: {word}, {reserved} reserved at most\n"));
 }
@@ -361,5 +377,21 @@ mod tests {
             numbered(Path::new("a/dry.pickle"), 2),
             Path::new("a/dry-2.pickle")
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_output_the_end_is_shown() -> io::Result<()> {
+        let log = tempfile::NamedTempFile::new()?;
+        std::fs::write(&log, "Traceback")?;
+        assert_eq!(end_of(log.path())?, "Traceback");
+        std::fs::write(&log, format!("{}end", "x".repeat(1 << 20)))?;
+        let text = end_of(log.path())?;
+        assert!(text.starts_with("(960 KiB before this") && text.ends_with("xend"));
+        Ok(())
     }
 }

@@ -306,10 +306,17 @@ fn find_buffer(line: &[u8], after: &[u8]) -> Option<Found> {
         return None;
     }
     buffer_device(&mut cursor, &mut failure);
+    // Pinned memory of the host's, for copies to that device.
+    if cursor.eat("_Host").is_some() {
+        return None;
+    }
     cursor.seek("bufferofsize", 24)?;
     failure.requested = whole_number(&mut cursor, after);
     Some(Found::up_to(&cursor, start, failure))
 }
+
+/// The words of a buffer whose device is none of those, of which nothing else in the log is.
+const OF_UNKNOWN_DEVICE: &str = "a buffer of another device could not be allocated";
 
 fn ggml_failure() -> Failure {
     let mut failure = Failure::new(Api::Other, Form::Ggml);
@@ -325,6 +332,8 @@ fn buffer_device(cursor: &mut Cursor<'_>, failure: &mut Failure) {
         let _name = cursor.eat(name);
         failure.api = api;
         failure.device = cursor.number();
+    } else {
+        OF_UNKNOWN_DEVICE.clone_into(&mut failure.words);
     }
 }
 
@@ -395,6 +404,9 @@ pub(crate) fn find_ggml(line: &[u8], after: &[u8]) -> Option<Found> {
 /// Adds what llama.cpp said of a device before it loaded: `using device CUDA0 (…) - 23871 MiB free`. Names have parentheses of
 /// their own, and newer versions name the bus behind them: `(0000:01:00.0)`.
 pub(crate) fn add_ggml_free(before: &[u8], failure: &mut Failure) {
+    if failure.words == OF_UNKNOWN_DEVICE {
+        return;
+    }
     let is_own = |api: Api| {
         // What the driver's error is called does not tell AMD's from NVIDIA's.
         api == failure.api || (failure.api, api) == (Api::Cuda, Api::Hip)

@@ -461,6 +461,27 @@ fn what_was_free_is_found_whatever_the_card_is_called() {
     }
 }
 
+/// A buffer of the host's, or of a device that is not known, has nothing to do with what a device had free.
+#[test]
+fn what_was_free_is_not_told_of_other_buffers() {
+    let free_of = |buffer: &str| {
+        let text = format!(
+            "using device CUDA0 (NVIDIA RTX 4090) - 23871 MiB free\nusing device Vulkan0 (AMD) - 8000 MiB free\n\
+             ggml_gallocr_reserve_n: failed to allocate {buffer} buffer of size 34359738368\ngraph_reserve: failed\n"
+        );
+        let reading = read(text.as_bytes());
+        let failures = reading.records.iter().filter_map(|it| match &it.report {
+            Report::Failure(failure) => Some(failure.free.is_some()),
+            _ => None,
+        });
+        failures.collect::<Vec<_>>()
+    };
+    assert_eq!(free_of("CUDA0"), [true]);
+    assert_eq!(free_of("CUDA_Host"), [false; 0]);
+    assert_eq!(free_of("Vulkan_Host"), [false; 0]);
+    assert_eq!(free_of("RPC[10.0.0.1:50052]"), [false]);
+}
+
 /// Of several devices, what is free is told of the one that failed.
 #[test]
 fn what_was_free_is_that_of_the_device() {

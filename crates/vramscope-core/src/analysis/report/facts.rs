@@ -399,8 +399,9 @@ fn before_recording(history: &History) -> Option<FactKind> {
 }
 
 fn carried_over(device: Device<'_>) -> Option<FactKind> {
-    let events = cut_off(&device.snapshot().extras, device.index())?.carried;
-    (events > 0).then_some(FactKind::CarriedOver { events })
+    let carried = cut_off(&device.snapshot().extras, device.index())?.carried;
+    let events = carried.min(device.history.event_count.into());
+    (events > 0 && device.is_without_segments()).then_some(FactKind::CarriedOver { events })
 }
 
 fn no_stacks(device: Device<'_>) -> Option<FactKind> {
