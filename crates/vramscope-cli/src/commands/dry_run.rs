@@ -378,11 +378,6 @@ mod tests {
             Path::new("a/dry-2.pickle")
         );
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn of_long_output_the_end_is_shown() -> io::Result<()> {
