@@ -26,42 +26,28 @@ pub(super) fn build(
     page: &Path,
     builders: &Path,
 ) -> Result<[PathBuf; 2]> {
-    let compile = |what: &[&str], profile, inside: Option<(&str, &Path)>, file: &str| {
-        let mut zigbuild = installed::program(builders, "cargo-zigbuild")?;
-        zigbuild.args(["zigbuild", "--locked", "--profile", profile]);
-        zigbuild.args(["--target", &format!("{target}.{GLIBC}")]);
-        // Inherited variables would replace what is inside.
-        zigbuild.env_remove("VRAMSCOPE_PAGE");
-        zigbuild.env_remove("VRAMSCOPE_INJECT");
-        run(zigbuild.args(what).envs(inside))?;
-        let built = target_dir().join(target).join(profile).join(file);
-        symbols::hold(&built, GLIBC)?;
-        anyhow::Ok(built)
-    };
+    let compile =
+        |package, features: &[&str], profile, inside: Option<(&str, &Path)>, file: &str| {
+            let mut zigbuild = installed::program(builders, "cargo-zigbuild")?;
+            zigbuild.args(["zigbuild", "--locked", "--package", package]);
+            zigbuild.args(features).args(["--profile", profile]);
+            zigbuild.args(["--target", &format!("{target}.{GLIBC}")]);
+            // Inherited variables would replace what is inside.
+            zigbuild.env_remove("VRAMSCOPE_PAGE");
+            zigbuild.env_remove("VRAMSCOPE_INJECT");
+            run(zigbuild.envs(inside))?;
+            let built = target_dir().join(target).join(profile).join(file);
+            symbols::hold(&built, GLIBC)?;
+            anyhow::Ok(built)
+        };
     // The library goes into other people's programs, which may run on a still older system than the one who looks.
     let library = "libvramscope_inject.so";
-    let library = compile(&["--package=vramscope-inject"], "injected", None, library)?;
+    let library = compile("vramscope-inject", &[], "injected", None, library)?;
     let carried = Some(("VRAMSCOPE_INJECT", library.as_path()));
     let capture = "vramscope-capture";
-    let capture = compile(
-        &["--package=vramscope-capture"],
-        "release",
-        carried,
-        capture,
-    )?;
+    let capture = compile(capture, &[], "release", carried, capture)?;
     let shown = Some(("VRAMSCOPE_PAGE", page));
-    // With the features that the wheel's module wants of its libraries, which are compiled once for both.
-    let program = [
-        "--package=vramscope-cli",
-        "--package=vramscope-python",
-        "--bin=vramscope",
-    ];
-    let program = compile(
-        &[&program, features].concat(),
-        "release",
-        shown,
-        "vramscope",
-    )?;
+    let program = compile("vramscope-cli", features, "release", shown, "vramscope")?;
     starts(target, &program)?;
     starts(target, &capture)?;
     Ok([program, capture])
