@@ -62,7 +62,7 @@ fn colour(theme: &Theme, place: usize) -> Rgb {
     ordinal_colour(theme, u32::try_from(place).unwrap_or(0))
 }
 
-/// The tooltip: the highest of each quantity under the pointer.
+/// The tooltip: the highest of each quantity under the pointer, as roundly as logs tell it.
 fn tip(at: (f64, f64), area: PlotArea, courses: &Courses) -> Option<Html> {
     let theme = Theme::light();
     let style = Style::new(&theme, area.pixel_ratio);
@@ -72,7 +72,7 @@ fn tip(at: (f64, f64), area: PlotArea, courses: &Courses) -> Option<Html> {
     let line = |quantity: &Quantity| {
         let bytes = quantity.highest_bytes.get(column).copied().flatten()?;
         Some(
-            html! { <p class="pair"><span>{ &quantity.name }</span><span>{ display::bytes_exact(bytes) }</span></p> },
+            html! { <p class="pair"><span>{ &quantity.name }</span><span>{ display::bytes(bytes) }</span></p> },
         )
     };
     let lines: Vec<_> = courses.quantities.iter().filter_map(line).collect();
