@@ -5,17 +5,17 @@
 
 mod not_numbers;
 mod surrogates;
+mod tap;
 
 use std::cell::Cell;
 use std::fmt;
-use std::io::{self, BufRead, Read};
+use std::io::BufRead;
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Deserializer;
 use serde_json::error::Category;
 
-use self::not_numbers::NotNumbers;
-use self::surrogates::Paired;
+use self::tap::Tap;
 use super::key::Key;
 use super::kineto::EventsNode;
 use super::machine::Machine;
@@ -60,15 +60,7 @@ pub(super) fn read(
     let longest = machine.limits.string_bytes as u64;
     let was_lone = Cell::new(false);
     let word = Cell::new(None);
-    let mut tap = Tap {
-        input: Paired::new(input, &was_lone),
-        taken: Vec::with_capacity(TAKEN_BYTES),
-        at: 0,
-        words: NotNumbers::new(&word),
-        offset: &offset,
-        token: &token,
-        longest,
-    };
+    let mut tap = Tap::new(input, (&was_lone, &word), (&offset, &token), longest);
     let mut driver = Driver {
         machine,
         told,
@@ -103,7 +95,7 @@ pub(super) fn read(
         offset: offset.get(),
     };
     if end.fault.is_none() {
-        match read_rest(&mut tap) {
+        match tap.read_rest() {
             Ok(true) => {}
             Ok(false) => machine.warn(WarningKind::TrailingBytes),
             // The snapshot itself is complete, so damage after it is only a warning.
@@ -113,85 +105,12 @@ pub(super) fn read(
     end
 }
 
-/// Reads to the end, so that a container can verify its check sums. Returns whether only white space was left.
-fn read_rest(tap: &mut Tap<'_, '_>) -> io::Result<bool> {
-    tap.longest = u64::MAX;
-    let mut is_blank = true;
-    let mut rest = [0; TAKEN_BYTES];
-    loop {
-        let count = tap.read(&mut rest)?;
-        let Some(rest @ [_, ..]) = rest.get(..count) else {
-            return Ok(is_blank);
-        };
-        is_blank &= rest
-            .iter()
-            .all(|byte| byte.is_ascii_whitespace() || *byte == 0);
-    }
-}
-
 /// Converts an error of serde_json.
 fn fault_of(error: serde_json::Error) -> Fault {
     match error.classify() {
         Category::Io => kind_of(&error.into()).into(),
         Category::Eof => ErrorKind::Truncated("in the middle of JSON").into(),
         Category::Syntax | Category::Data => malformed(format!("this is no valid JSON: {error}")),
-    }
-}
-
-/// The most bytes that are taken of the input at once.
-const TAKEN_BYTES: usize = 4096;
-
-/// Counts the bytes read, and limits the length of a token. serde_json would buffer a whole string before handing it
-/// out.
-struct Tap<'a, 'c> {
-    input: Paired<'c, Box<dyn BufRead + 'a>>,
-    /// Bytes of the input that stand before the next escape at most, so that what it tells of is not told too early.
-    taken: Vec<u8>,
-    /// How many of these are passed on.
-    at: usize,
-    words: NotNumbers<'c>,
-    offset: &'c Cell<u64>,
-    /// The offset at which the last token ended.
-    token: &'c Cell<u64>,
-    longest: u64,
-}
-
-impl Tap<'_, '_> {
-    #[cold]
-    fn take(&mut self) -> io::Result<()> {
-        let available = self.input.fill_buf()?;
-        let count = available.len().min(TAKEN_BYTES);
-        self.taken.clear();
-        self.taken.extend(available.iter().take(count));
-        self.at = 0;
-        self.input.consume(count);
-        Ok(())
-    }
-}
-
-impl Read for Tap<'_, '_> {
-    /// Fast for single bytes, which is how serde_json reads.
-    #[inline]
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.at >= self.taken.len() {
-            self.take()?;
-        }
-        let taken = self.taken.get(self.at..).unwrap_or_default();
-        let count = taken.len().min(out.len());
-        for (to, from) in out.iter_mut().zip(taken) {
-            *to = self.words.pass(*from);
-        }
-        self.at += count;
-        let offset = self.offset.get() + count as u64;
-        self.offset.set(offset);
-        if offset - self.token.get() > self.longest {
-            let what = "the length of a string or number in bytes";
-            return Err(io::Error::other(ErrorKind::Limit {
-                what,
-                limit: self.longest,
-            }));
-        }
-        Ok(count)
     }
 }
 

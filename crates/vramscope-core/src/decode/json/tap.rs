@@ -1,0 +1,100 @@
+//! What serde_json reads from.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
+
+use super::not_numbers::NotNumbers;
+use super::surrogates::Paired;
+use crate::ErrorKind;
+
+/// The most bytes that are taken of the input at once.
+const TAKEN_BYTES: usize = 4096;
+
+/// Counts the bytes read, and limits the length of a token. serde_json would buffer a whole string before handing it
+/// out.
+pub(super) struct Tap<'a, 'c> {
+    input: Paired<'c, Box<dyn BufRead + 'a>>,
+    /// Bytes of the input that stand before the next escape at most, so that what it tells of is not told too early.
+    taken: Vec<u8>,
+    /// How many of these are passed on.
+    at: usize,
+    words: NotNumbers<'c>,
+    offset: &'c Cell<u64>,
+    /// The offset at which the last token ended.
+    token: &'c Cell<u64>,
+    longest: u64,
+}
+
+impl<'a, 'c> Tap<'a, 'c> {
+    /// `told` are set where a lone surrogate or a word that is no number was passed on. `places` are the offset that is
+    /// reached, and the one at which the last token ended. No token may be longer than `longest` bytes.
+    pub(super) fn new(
+        input: Box<dyn BufRead + 'a>,
+        told: (&'c Cell<bool>, &'c Cell<Option<f64>>),
+        places: (&'c Cell<u64>, &'c Cell<u64>),
+        longest: u64,
+    ) -> Self {
+        Self {
+            input: Paired::new(input, told.0),
+            taken: Vec::with_capacity(TAKEN_BYTES),
+            at: 0,
+            words: NotNumbers::new(told.1),
+            offset: places.0,
+            token: places.1,
+            longest,
+        }
+    }
+
+    /// Reads to the end, so that a container can verify its check sums. Returns whether only white space was left.
+    pub(super) fn read_rest(&mut self) -> io::Result<bool> {
+        self.longest = u64::MAX;
+        let mut is_blank = true;
+        let mut rest = [0; TAKEN_BYTES];
+        loop {
+            let count = self.read(&mut rest)?;
+            let Some(rest @ [_, ..]) = rest.get(..count) else {
+                return Ok(is_blank);
+            };
+            is_blank &= rest
+                .iter()
+                .all(|byte| byte.is_ascii_whitespace() || *byte == 0);
+        }
+    }
+
+    #[cold]
+    fn take(&mut self) -> io::Result<()> {
+        let available = self.input.fill_buf()?;
+        let count = available.len().min(TAKEN_BYTES);
+        self.taken.clear();
+        self.taken.extend(available.iter().take(count));
+        self.at = 0;
+        self.input.consume(count);
+        Ok(())
+    }
+}
+
+impl Read for Tap<'_, '_> {
+    /// Fast for single bytes, which is how serde_json reads.
+    #[inline]
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.at >= self.taken.len() {
+            self.take()?;
+        }
+        let taken = self.taken.get(self.at..).unwrap_or_default();
+        let count = taken.len().min(out.len());
+        for (to, from) in out.iter_mut().zip(taken) {
+            *to = self.words.pass(*from);
+        }
+        self.at += count;
+        let offset = self.offset.get() + count as u64;
+        self.offset.set(offset);
+        if offset - self.token.get() > self.longest {
+            let what = "the length of a string or number in bytes";
+            return Err(io::Error::other(ErrorKind::Limit {
+                what,
+                limit: self.longest,
+            }));
+        }
+        Ok(count)
+    }
+}
