@@ -22,8 +22,8 @@ mod wire;
 
 use serde::{Deserialize, Serialize};
 
+pub use vramscope_core::analysis::properties::Property as ColourBy;
 pub use vramscope_view::axes::XUnit as Axis;
-pub use vramscope_view::colour::ColourMode as ColourBy;
 pub use vramscope_view::theme::ThemeName;
 pub use vramscope_view::viewport::{Bounds, Viewport};
 pub use vramscope_view::views::Picture;

@@ -12,7 +12,8 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use vramscope_core::analysis::groups::grouping::GroupBy;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::model::DeviceIndex;
 
 use crate::failure::Failure;
@@ -119,55 +120,26 @@ Ranges:
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Grouping {
     /// Group rows by this
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
-    pub(crate) group_by: GroupWord,
+    #[arg(long, default_value = "call-site", value_name = "WHAT", value_parser = grouped())]
+    pub(crate) group_by: Property,
     /// Frames per row: 1 = the place, 2 = the place and its caller, ...
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) depth: u8,
 }
 
-/// [`GroupBy`] as an argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
-pub(crate) enum GroupWord {
-    /// The line of your code that allocated it
-    #[default]
-    CallSite,
-    /// Its function
-    Function,
-    /// Its file
-    File,
-    /// Its Python module or C++ namespace
-    Module,
-    /// The first part of that: the package
-    Package,
-    /// The operator or autograd node that made it
-    Operator,
-    /// The profiler's category: parameter, gradient, activation, ...
-    Category,
-    /// What it is for, inferred: parameter, gradient, optimizer state, activation, ...
-    Role,
-    /// The memory pool it comes from
-    Pool,
-    /// The stream it was allocated on
-    Stream,
-    /// The innermost annotated range it was allocated in
-    Annotation,
+/// Parses a property by which allocations can be grouped.
+pub(crate) fn grouped() -> impl TypedValueParser<Value = Property> {
+    property(Property::is_grouped)
 }
 
-impl GroupWord {
-    pub(crate) fn group_by(self) -> GroupBy {
-        match self {
-            Self::CallSite => GroupBy::CallSite,
-            Self::Function => GroupBy::Function,
-            Self::File => GroupBy::File,
-            Self::Module => GroupBy::Module,
-            Self::Package => GroupBy::Package,
-            Self::Operator => GroupBy::Operator,
-            Self::Category => GroupBy::Category,
-            Self::Role => GroupBy::Role,
-            Self::Pool => GroupBy::Pool,
-            Self::Stream => GroupBy::Stream,
-            Self::Annotation => GroupBy::Annotation,
-        }
-    }
+/// Parses the word of a property that `may` be used.
+pub(crate) fn property(may: fn(Property) -> bool) -> impl TypedValueParser<Value = Property> {
+    let possible = Property::all().filter(|&property| may(property));
+    let possible = possible.map(|property| {
+        let row = property.row();
+        let word = PossibleValue::new(row.word.replace('_', "-")).help(row.help);
+        word.aliases(row.alias)
+    });
+    PossibleValuesParser::new(possible.collect::<Vec<_>>())
+        .map(|word| Property::of_word(&word).unwrap_or_default())
 }

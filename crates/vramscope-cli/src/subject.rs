@@ -202,8 +202,7 @@ impl<'a> Deref for Device<'a> {
 impl Device<'_> {
     /// The group of each allocation.
     pub(crate) fn groups(&self, grouping: Grouping) -> GroupColumn {
-        let by = grouping.group_by.group_by();
-        GroupColumn::of(self.device, by, usize::from(grouping.depth))
+        GroupColumn::of(self.device, grouping.group_by, usize::from(grouping.depth))
     }
 
     /// The annotated ranges with this name; see [`moment_name`]. Fails if there are none.

@@ -47,9 +47,10 @@
 //! assert_eq!((peak, device.time(peak)), (2, Some((20, 10))));
 //!
 //! // What was live then, by function? And what is left at the end?
-//! use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, named_totals};
+//! use vramscope_core::analysis::groups::grouping::{GroupColumn, named_totals};
+//! use vramscope_core::analysis::properties::Property;
 //! use vramscope_core::analysis::time::selection::Selection;
-//! let functions = GroupColumn::of(device, GroupBy::Function, 1);
+//! let functions = GroupColumn::of(device, Property::Function, 1);
 //! let live = |moment| named_totals(device.history, &functions, Selection::LiveAt(moment));
 //! let names = |moment| live(moment).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
 //! assert_eq!(names(peak), ["data.py load", "model.py forward"]);

@@ -23,8 +23,8 @@ use vramscope_core::invisible;
 use vramscope_core::model::DeviceIndex;
 
 use crate::axes::XUnit;
-use crate::colour::ColourMode;
 use crate::views::{Picture, ViewKind};
+use vramscope_core::analysis::properties::Property;
 
 /// The version of the format; texts of other versions are not read.
 const VERSION: &str = "1";
@@ -183,7 +183,7 @@ pub struct Address<C = (), G = ()> {
     /// The view; `None` for files that have one of their own only, such as fleets and graphs.
     pub view: Option<ViewKind>,
     /// What colours stand for; `None` = what tells most of the file.
-    pub colour_by: Option<ColourMode>,
+    pub colour_by: Option<Property>,
     /// The text of the search box.
     pub search: String,
     /// Choices by view.

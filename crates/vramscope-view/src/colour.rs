@@ -7,7 +7,7 @@
 
 mod leaders;
 
-use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::peak_roles::PeakRoles;
 use vramscope_core::analysis::roles::Role;
@@ -48,97 +48,28 @@ const STEP: f64 = 0.018;
 /// Number of colours of a scale.
 const SCALE: usize = 64;
 
-/// What an allocation's colour stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ColourMode {
-    /// The code that allocated it.
-    #[default]
-    CallSite,
-    /// The function of that code.
-    Function,
-    /// The file of that code.
-    File,
-    /// The Python module or C++ namespace of that code.
-    Module,
-    /// The package of that code.
-    Package,
-    /// The innermost annotated range around its allocation.
-    Annotation,
-    /// The operator that made it.
-    Operator,
-    /// Its size.
-    Size,
-    /// The stream it was allocated on.
-    Stream,
-    /// The memory pool it comes from.
-    Pool,
-    /// The profiler's category.
-    Category,
-    /// What it is for, as inferred.
-    Role,
-    /// The moment of its allocation.
-    Age,
+/// What the colours of a device's pictures mean unless the user chooses: roles, if those of most of its peak are
+/// known; else the code, or sizes where the file has no stacks.
+#[must_use]
+pub fn usual(device: Device<'_>) -> Property {
+    if PeakRoles::of(device).tells_most() {
+        Property::Role
+    } else if device.call_sites().sites().len() > 1 {
+        Property::CallSite
+    } else {
+        Property::Size
+    }
 }
 
-impl ColourMode {
-    /// What the colours of a device's pictures mean unless the user chooses: roles, if those of most of its peak are
-    /// known; else the code, or sizes where the file has no stacks.
-    #[must_use]
-    pub fn usual(device: Device<'_>) -> Self {
-        if PeakRoles::of(device).tells_most() {
-            Self::Role
-        } else if device.call_sites().sites().len() > 1 {
-            Self::CallSite
-        } else {
-            Self::Size
-        }
-    }
-
-    /// The same for its segments, which have no roles: the code that asked for them, or sizes where none has a stack.
-    #[must_use]
-    pub fn usual_of_segments(device: Device<'_>) -> Self {
-        let (snapshot, history, segments) = (device.snapshot(), device.history, device.segments());
-        let has_stack = |piece| segments.stack(snapshot, history, piece).has_frames();
-        if (0..segments.len()).any(has_stack) {
-            Self::CallSite
-        } else {
-            Self::Size
-        }
-    }
-
-    /// The word in a legend's title.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::CallSite => "call site",
-            Self::Function => "function",
-            Self::File => "file",
-            Self::Module => "module",
-            Self::Package => "package",
-            Self::Annotation => "annotation",
-            Self::Operator => "operator",
-            Self::Size => "size",
-            Self::Stream => "stream",
-            Self::Pool => "pool",
-            Self::Category => "category",
-            Self::Role => "role (inferred)",
-            Self::Age => "age",
-        }
-    }
-
-    /// The same for segments, of which some modes tell something else; see [`Groups::of_segments`].
-    ///
-    /// [`Groups::of_segments`]: crate::groups::Groups::of_segments
-    #[must_use]
-    pub fn word_of_segments(self) -> &'static str {
-        match self {
-            Self::Category | Self::Role => "size of requests",
-            Self::Function | Self::File | Self::Module | Self::Package | Self::Annotation => {
-                "call site"
-            }
-            _ => self.word(),
-        }
+/// The same for its segments, which have no roles: the code that asked for them, or sizes where none has a stack.
+#[must_use]
+pub fn usual_of_segments(device: Device<'_>) -> Property {
+    let (snapshot, history, segments) = (device.snapshot(), device.history, device.segments());
+    let has_stack = |piece| segments.stack(snapshot, history, piece).has_frames();
+    if (0..segments.len()).any(has_stack) {
+        Property::CallSite
+    } else {
+        Property::Size
     }
 }
 

@@ -1,4 +1,4 @@
-//! The groups that a colour mode divides the allocations of a snapshot into, with their colours.
+//! The groups that a property divides the allocations of a snapshot into, with their colours.
 
 mod segments;
 #[cfg(test)]
@@ -6,13 +6,13 @@ mod tests;
 
 use std::ops::RangeInclusive;
 
-use crate::colour::{self, ColourColumn, ColourMode, Leaders, Rgb, stable_hash};
+pub use self::segments::name_of_segments;
+
+use crate::colour::{self, ColourColumn, Leaders, Rgb, stable_hash};
 use crate::display;
 use crate::theme::Theme;
-use vramscope_core::analysis::code::call_sites::{CallSiteId, CallSites};
-use vramscope_core::analysis::code::operators::{OperatorId, Operators};
-use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, NOT_RECORDED};
 use vramscope_core::analysis::memory::segment_history::SegmentHistory;
+use vramscope_core::analysis::properties::{Kind, Names, Property, names};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::roles::Role;
 use vramscope_core::analysis::search::filter::{Filter, rows};
@@ -22,7 +22,7 @@ use vramscope_core::sorting::SortFew;
 /// Lower bounds of the size groups, in bytes.
 const SIZE_STEPS: [u64; 6] = [1 << 30, 256 << 20, 64 << 20, 1 << 20, 64 << 10, 0];
 
-/// The groups of one snapshot, device and colour mode.
+/// The groups of one snapshot, device and property.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     /// Per allocation, the number of its group.
@@ -39,15 +39,13 @@ pub struct Groups {
 /// How a group turns into a filter.
 #[derive(Clone, Debug, Default)]
 enum By {
-    /// Groups of segments, for which there is no filter.
+    /// There is no filter.
     #[default]
-    Segments,
-    CallSite,
-    Operator,
+    Nothing,
     Size,
     Birth(BirthParts),
     /// Per group, its filter.
-    Column(Vec<Filter>),
+    Names(Vec<Filter>),
 }
 
 /// A recording divided into [`Self::PARTS`] parts of equally many events.
@@ -94,60 +92,43 @@ pub struct GroupTotal {
 }
 
 impl Groups {
-    /// Groups a device's allocations by `mode`. `leaders` are those of the recording's call sites.
+    /// Groups a device's allocations by a property with colours. `leaders` are those of the recording's call sites.
     #[must_use]
-    pub fn of(mode: ColourMode, theme: &Theme, leaders: &Leaders, device: Device<'_>) -> Self {
-        if let Some(usual) = Self::usual(mode, theme, leaders, device) {
-            return usual;
+    pub fn of(by: Property, theme: &Theme, leaders: &Leaders, device: Device<'_>) -> Self {
+        let table = &device.history.allocations;
+        let names = match by {
+            Property::Size => return Self::by_size(theme, &table.bytes),
+            Property::Born => return Self::by_birth(theme, device.history, &table.born),
+            _ => names(device, by),
+        };
+        let Some(names) = names else {
+            return Self::default();
+        };
+        let filters = rows::of_names(device, by, &names);
+        let groups = match by.kind() {
+            Kind::Name if by == Property::CallSite => {
+                Self::by_name(theme, leaders, names, table.len())
+            }
+            Kind::Name => {
+                let leaders = Leaders::of_names(device.history, &names);
+                Self::by_name(theme, &leaders, names, table.len())
+            }
+            _ => {
+                let hue = match by {
+                    Property::Role | Property::Category => by_role,
+                    _ => by_order,
+                };
+                let unknown = names.labels.len() as u32;
+                let of = (0..table.len()).map(|row| (names.of)(row).min(unknown));
+                let labels = names.labels.iter().chain([&names.unknown]);
+                let labels = labels.map(|label| label.clone().into_owned());
+                Self::by_number(theme, labels.collect(), of.collect(), hue)
+            }
+        };
+        Self {
+            by: By::Names(filters),
+            ..groups
         }
-        let history = device.history;
-        let column = |by| Self::of_column(theme, GroupColumn::of(device, by, 1), by_order);
-        match mode {
-            ColourMode::Operator => {
-                let operators = device.call_sites().operators();
-                let of = device.operator_of();
-                let hashes: Vec<u64> = operators
-                    .labels()
-                    .iter()
-                    .map(|label| stable_hash(label))
-                    .collect();
-                let leaders = Leaders::of(history, of.iter().map(|operator| operator.0), &hashes);
-                Self::by_operator(theme, &leaders, operators, of)
-            }
-            ColourMode::Function => Self::by_name(theme, device, GroupBy::Function),
-            ColourMode::File => Self::by_name(theme, device, GroupBy::File),
-            ColourMode::Module => Self::by_name(theme, device, GroupBy::Module),
-            ColourMode::Package => Self::by_name(theme, device, GroupBy::Package),
-            ColourMode::Annotation => Self::by_name(theme, device, GroupBy::Annotation),
-            ColourMode::Age => Self::by_birth(theme, history, &history.allocations.born),
-            ColourMode::Stream => column(GroupBy::Stream),
-            ColourMode::Pool => column(GroupBy::Pool),
-            ColourMode::Category => {
-                let column = GroupColumn::of(device, GroupBy::Category, 1);
-                Self::of_column(theme, column, by_role)
-            }
-            // The others are usual.
-            _ => Self::default(),
-        }
-    }
-
-    /// The same for the modes that a picture can have before anybody chooses one ([`ColourMode::usual`]); `None` for
-    /// the others.
-    #[must_use]
-    pub fn usual(
-        mode: ColourMode,
-        theme: &Theme,
-        leaders: &Leaders,
-        device: Device<'_>,
-    ) -> Option<Self> {
-        Some(match mode {
-            ColourMode::CallSite => {
-                Self::by_site(theme, leaders, device.call_sites(), device.site_of())
-            }
-            ColourMode::Role => Self::of_column(theme, GroupColumn::of_roles(device), by_role),
-            ColourMode::Size => Self::by_size(theme, &device.history.allocations.bytes),
-            _ => return None,
-        })
     }
 
     /// The filter that finds exactly the allocations of a group; `None` for groups of segments, and for names that no
@@ -156,10 +137,7 @@ impl Groups {
     pub fn filter(&self, group: u32) -> Option<Filter> {
         let place = group as usize;
         match &self.by {
-            By::Segments => None,
-            By::CallSite => Some(rows::of_call_site(self.labels.get(place)?)),
-            By::Operator if group == 0 => Some(rows::without_operator()),
-            By::Operator => Some(rows::of_operator(self.labels.get(place)?)),
+            By::Nothing => None,
             By::Size => {
                 let from_bytes = *SIZE_STEPS.get(place)?;
                 let below = place.checked_sub(1).map(|larger| SIZE_STEPS[larger]);
@@ -169,78 +147,26 @@ impl Groups {
                 None => rows::born_before(),
                 Some((first, last)) => rows::born_in(first, last),
             }),
-            By::Column(filters) => filters.get(place).cloned(),
+            By::Names(filters) => filters.get(place).cloned(),
         }
     }
 
-    /// Groups from a column of core. Its last group holds allocations without a recorded value.
-    fn of_column(theme: &Theme, column: GroupColumn, hue: fn(u32, &str) -> Option<u32>) -> Self {
-        Self {
-            by: By::Column(column.filters),
-            ..Self::by_number(theme, column.labels, column.of, hue)
-        }
-    }
-
-    /// Groups by a column of names, of which the largest have the distinct colours. There are no filters for them.
-    fn by_name(theme: &Theme, device: Device<'_>, by: GroupBy) -> Self {
-        let column = GroupColumn::of(device, by, 1);
-        let unknown = &device.call_sites().get(CallSiteId::NONE).label;
-        let unknown = column.labels.iter().position(|label| label == unknown);
-        // Row 0 is for what has no name, so the others come one later.
-        let row = |group: u32| match unknown {
-            Some(unknown) if unknown == group as usize => 0,
-            _ => group + 1,
-        };
-        let row_of: Vec<u32> = column.of.into_iter().map(row).collect();
-        let labels = std::iter::once(NOT_RECORDED.to_owned()).chain(column.labels);
-        let labels: Vec<String> = labels.collect();
-        let hashes: Vec<u64> = labels.iter().map(|label| stable_hash(label)).collect();
-        let leaders = Leaders::of(device.history, row_of.iter().copied(), &hashes);
-        let rows = row_of.iter().copied();
-        Self::by_label(theme, &leaders, By::Column(Vec::new()), labels, rows)
-    }
-
-    /// Groups with a label each, coloured by it. Row 0 is for allocations without one.
-    fn by_label(
-        theme: &Theme,
-        leaders: &Leaders,
-        by: By,
-        labels: Vec<String>,
-        row_of: impl Iterator<Item = u32> + Clone,
-    ) -> Self {
-        let hash = |row: usize| (row > 0).then(|| stable_hash(&labels[row]));
-        let hashes: Vec<Option<u64>> = (0..labels.len()).map(hash).collect();
+    /// Groups with a name each, coloured by it. The last is of what has none.
+    fn by_name(theme: &Theme, leaders: &Leaders, names: Names<'_>, rows: usize) -> Self {
+        let hashes = names.labels.iter().map(|label| Some(stable_hash(label)));
+        let hashes: Vec<Option<u64>> = hashes.chain([None]).collect();
         let rgb = hashes.iter().map(|&hash| leaders.colour(theme, hash));
+        let unknown = names.labels.len() as u32;
+        let group_of = (0..rows).map(|row| (names.of)(row).min(unknown));
+        let group_of: Vec<u32> = group_of.collect();
+        let labels = names.labels.iter().chain([&names.unknown]);
         Self {
             rgb: rgb.collect(),
-            colours: ColourColumn::by_text(theme, leaders, &hashes, row_of.clone()),
-            group_of: row_of.collect(),
-            labels,
-            by,
+            colours: ColourColumn::by_text(theme, leaders, &hashes, group_of.iter().copied()),
+            labels: labels.map(|label| label.clone().into_owned()).collect(),
+            group_of,
+            by: By::Nothing,
         }
-    }
-
-    fn by_site(
-        theme: &Theme,
-        leaders: &Leaders,
-        sites: &CallSites,
-        site_of: &[CallSiteId],
-    ) -> Self {
-        let labels = sites.sites().iter().map(|site| site.label.clone());
-        let row_of = site_of.iter().map(|site| site.0);
-        Self::by_label(theme, leaders, By::CallSite, labels.collect(), row_of)
-    }
-
-    fn by_operator(
-        theme: &Theme,
-        leaders: &Leaders,
-        operators: &Operators,
-        operator_of: &[OperatorId],
-    ) -> Self {
-        let mut labels = operators.labels().to_vec();
-        labels[OperatorId::NONE.index()] = NOT_RECORDED.to_owned();
-        let row_of = operator_of.iter().map(|operator| operator.0);
-        Self::by_label(theme, leaders, By::Operator, labels, row_of)
     }
 
     /// Numbered groups. The last is for rows without a number. `hue` chooses a group's colour by its number and label.
@@ -260,7 +186,7 @@ impl Groups {
             colours: ColourColumn::by_ordinal(theme, group_of.iter().map(hue_of)),
             group_of,
             labels,
-            by: By::Segments,
+            by: By::Nothing,
         }
     }
 
@@ -435,7 +361,8 @@ fn by_order(number: u32, _: &str) -> Option<u32> {
 
 /// Roles, and categories of the same name, have the roles' colours; other categories have those after them.
 fn by_role(number: u32, label: &str) -> Option<u32> {
-    match Role::ALL.into_iter().find(|role| role.label() == label) {
+    let is_named = |role: &Role| [role.label(), role.word()].contains(&label);
+    match Role::ALL.into_iter().find(is_named) {
         Some(Role::Unknown) => None,
         Some(role) => Some(role.ordinal() as u32),
         None => Some(Role::ALL.len() as u32 + number),

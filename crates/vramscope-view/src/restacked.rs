@@ -221,8 +221,9 @@ fn ranks(bands: &Bands<'_>, groups: &Groups) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::colour::{ColourMode, Leaders};
+    use crate::colour::Leaders;
     use crate::theme::Theme;
+    use vramscope_core::analysis::properties::Property;
     use vramscope_core::analysis::recording::Recording;
     use vramscope_synth::{snapshot::Producer, text};
 
@@ -233,7 +234,7 @@ mod tests {
         let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
         let device = recording.device(0).unwrap();
         let theme = Theme::light();
-        let groups = Groups::of(ColourMode::CallSite, &theme, &Leaders::default(), device);
+        let groups = Groups::of(Property::CallSite, &theme, &Leaders::default(), device);
         let bands = Bands::of(device.history, false);
         let found = found.map(|rows| BitSet::from_fn(bands.rows(), |row| rows.contains(&row)));
         let stacked = Restacked::new(&bands, &groups, found.as_ref(), stacking)?;

@@ -18,22 +18,13 @@ use crate::engine::Session;
 use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, permalink, sentences};
 
-/// The options of "Colour by", in the order of the list.
-const COLOURS: [ColourBy; 13] = [
-    ColourBy::CallSite,
-    ColourBy::Role,
-    ColourBy::Operator,
-    ColourBy::Function,
-    ColourBy::File,
-    ColourBy::Module,
-    ColourBy::Package,
-    ColourBy::Annotation,
-    ColourBy::Size,
-    ColourBy::Stream,
-    ColourBy::Pool,
-    ColourBy::Category,
-    ColourBy::Age,
-];
+/// The options of "Colour by", in the order of the list: names first, then scales.
+fn colours() -> Vec<ColourBy> {
+    let mut colours: Vec<ColourBy> = ColourBy::all().collect();
+    colours.retain(|colour| colour.is_coloured());
+    colours.sort_by_key(|colour| !colour.is_grouped());
+    colours
+}
 
 #[derive(Properties, PartialEq)]
 pub(super) struct TopBarProps {
@@ -155,7 +146,8 @@ fn FileChoices(props: &FileChoicesProps) -> Html {
         .iter()
         .map(|facts| sentences::device(facts).into())
         .collect();
-    let colours: Vec<AttrValue> = COLOURS.iter().map(|colour| colour.word().into()).collect();
+    let all = colours();
+    let colours: Vec<AttrValue> = all.iter().map(|colour| colour.name().into()).collect();
     let has_times = file.facts().is_some_and(|facts| facts.axes.time.is_some());
     let axes = vec![
         ("events", "x: one step per event, in order (T)"),
@@ -171,9 +163,9 @@ fn FileChoices(props: &FileChoicesProps) -> Html {
                     on_choose={commands.dispatch.reform(Action::Device)} />
             }
             <Select label="Colour by" options={colours}
-                chosen={COLOURS.iter().position(|&colour| colour == props.colour_by).unwrap_or(0)}
-                on_choose={commands.dispatch.reform(|place: usize| {
-                    Action::ColourBy(COLOURS.get(place).copied().unwrap_or_default())
+                chosen={all.iter().position(|&colour| colour == props.colour_by).unwrap_or(0)}
+                on_choose={commands.dispatch.reform(move |place: usize| {
+                    Action::ColourBy(all.get(place).copied().unwrap_or_default())
                 })} />
             if has_times {
                 <Choice label="Horizontal axis" options={axes} chosen={usize::from(file.axis == Axis::Time)}

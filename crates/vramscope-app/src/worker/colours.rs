@@ -5,7 +5,6 @@ use vramscope_view::groups::{GroupTotal, Groups, Lives};
 use vramscope_view::theme::Theme;
 
 use super::document::{Device, Document};
-use crate::parts::apart;
 use crate::protocol::{LegendEntry, LegendOf, Look, Picture};
 
 /// The groups and colours of the last look. Every frame needs them, and they change rarely.
@@ -20,10 +19,7 @@ impl Colours {
         let look = colouring(look);
         let known = self.known.take().filter(|(known, _)| *known == look);
         let theme = Theme::of(look.theme);
-        let groups = || {
-            let usual = Groups::usual(look.colour_by, &theme, device.leaders(), *device);
-            usual.unwrap_or_else(|| other_groups(device, &look))
-        };
+        let groups = || Groups::of(look.colour_by, &theme, device.leaders(), *device);
         &self
             .known
             .insert(known.unwrap_or_else(|| (look.clone(), groups())))
@@ -88,12 +84,6 @@ impl Colours {
             })
         };
         Some(lines.iter().filter_map(entry).collect())
-    }
-}
-
-apart! { "whole", "55",
-    fn other_groups(device: Device<'_>, look: &Look) -> Groups {
-        Groups::of(look.colour_by, &Theme::of(look.theme), device.leaders(), *device)
     }
 }
 

@@ -5,13 +5,14 @@ use vramscope_core::analysis::report::facts::{Fact, FactKind, FactLevel, facts, 
 use vramscope_core::model::{Action, ContainerKind, PoolId, Warning};
 use vramscope_core::units::Count;
 use vramscope_inductor::ReadError;
+use vramscope_view::colour;
 use vramscope_view::line_facts::LineFacts;
 
 use super::document::{Device, Document};
 use super::live;
 use crate::protocol::{
-    Axes, Axis, ColourBy, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance,
-    Note, NoteLevel, Opened,
+    Axes, Axis, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Glance, Note,
+    NoteLevel, Opened,
 };
 
 /// The facts about an open file.
@@ -92,7 +93,7 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
         // The cast saturates.
         map_bytes: device.map_lanes().y_end() as u64,
         ooms: device.oom_moments().len() as u64,
-        segments_colour_by: ColourBy::usual_of_segments(*device),
+        segments_colour_by: colour::usual_of_segments(*device),
         notes,
         ..figures(device)
     }
@@ -118,7 +119,7 @@ fn figures(device: Device<'_>) -> DeviceFacts {
             events: device.bounds(Axis::Events),
             time: device.has_times().then(|| device.bounds(Axis::Time)),
         },
-        colour_by: ColourBy::usual(*device),
+        colour_by: colour::usual(*device),
         ..DeviceFacts::default()
     }
 }
@@ -258,7 +259,7 @@ mod tests {
             lines: LineFacts::default(),
             map_bytes: 0,
             ooms: 0,
-            segments_colour_by: ColourBy::default(),
+            segments_colour_by: Default::default(),
             notes: Vec::new(),
             ..facts.clone()
         });

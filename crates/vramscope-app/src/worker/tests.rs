@@ -97,7 +97,7 @@ fn every_fixture_answers_every_question() {
         let mut painter = Painter::default();
         for device in &facts.devices {
             for axis in [Axis::Events, Axis::Time] {
-                for colour_by in [ColourBy::CallSite, ColourBy::Stream, ColourBy::Age] {
+                for colour_by in [ColourBy::CallSite, ColourBy::Stream, ColourBy::Born] {
                     let look = Look {
                         device: device.device,
                         axis,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use vramscope_core::analysis::groups::group_changes::group_changes;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::search::filter::{Matcher, Pattern};
 use vramscope_core::analysis::time::annotation_totals::{RangeUse, name_uses, range_uses};
 use vramscope_core::analysis::time::lanes::{Lane, LaneKind, StepsBy, WARM_UP};
 
 use super::range;
-use crate::arguments::{GroupWord, Grouping, Inputs, Show};
+use crate::arguments::{Grouping, Inputs, Show, grouped};
 use crate::failure::Failure;
 use crate::hints::hints;
 use crate::inputs::{Question, Source, ask};
@@ -39,8 +40,8 @@ pub(crate) struct Options {
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<Kind>,
     /// Also list what was allocated and freed in these ranges, by group
-    #[arg(long, value_enum, value_name = "WHAT")]
-    group_by: Option<GroupWord>,
+    #[arg(long, value_name = "WHAT", value_parser = grouped())]
+    group_by: Option<Property>,
     /// Frames per group: 1 = the place, 2 = the place and its caller, ...
     #[arg(long, value_name = "N", default_value_t = 1, requires = "group_by", value_parser = clap::value_parser!(u8).range(1..))]
     depth: u8,

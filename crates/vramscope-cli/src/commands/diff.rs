@@ -11,12 +11,12 @@ use std::slice;
 use std::sync::Arc;
 
 use clap::Args;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::fleet::names::without_processes;
 
 pub(crate) use self::growth::{Growth, parse_growth};
 use self::sides::{Pair, Side, paired, sides};
 #[cfg(unix)]
-use crate::arguments::GroupWord;
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Source, each, files, report_all};
@@ -56,7 +56,7 @@ compared with the one of its number, or, where either side has only one, with th
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     let to = options.to.as_deref().unwrap_or(&options.at);
-    let by = options.grouping.group_by.group_by();
+    let by = options.grouping.group_by;
     if let Source::Open { subjects, answer } = source {
         let parts = open_parts(options, subjects, to)?;
         return report::write_json(answer, "diff", parts, options.show);
@@ -102,7 +102,7 @@ fn open_parts(
         sides(&subject, moment, options.grouping)
     };
     let pairs = paired(side(before, &options.at)?, side(after, to)?)?;
-    let by = options.grouping.group_by.group_by();
+    let by = options.grouping.group_by;
     Ok(pairs.iter().map(|pair| answer::part(pair, by).0).collect())
 }
 
@@ -207,14 +207,14 @@ pub(crate) fn headlines(
         to: None,
         fail_if_grown: limit,
         grouping: Grouping {
-            group_by: GroupWord::CallSite,
+            group_by: Property::CallSite,
             depth: 1,
         },
         show: Show::default(),
     };
     let mut lines = Vec::new();
     for pair in read(&options, &files, "peak", &mut failures) {
-        let (headline, changes) = answer::in_short(&pair, GroupWord::CallSite.group_by());
+        let (headline, changes) = answer::in_short(&pair, Property::CallSite);
         lines.push(format!("{}: {headline}", pair.after.file));
         failures.extend(limit.and_then(|limit| limit.broken(&pair, &changes)));
     }

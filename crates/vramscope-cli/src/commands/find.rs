@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use vramscope_core::analysis::groups::grouping::{GroupTotal, totals_of};
-use vramscope_core::analysis::report::allocations::{AllocationRow, Column as By, rows, sorted};
+use vramscope_core::analysis::properties::{Kind, Property, Shown};
+use vramscope_core::analysis::report::allocations::{AllocationRow, Cell as Value, rows, sorted};
 use vramscope_core::analysis::search::filter::{
     Filter, FilterError, Matches, Pointed, keys, matches, totals,
 };
@@ -16,7 +17,7 @@ use vramscope_core::units::Count;
 use vramscope_view::display;
 
 use super::peak::operators;
-use crate::arguments::{GroupWord, Grouping, Inputs, Show};
+use crate::arguments::{Grouping, Inputs, Show, grouped, property};
 use crate::failure::Failure;
 use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, Rest, Rows, column, detail, remark, rows_shown, sum};
@@ -37,12 +38,12 @@ pub(crate) struct Options {
     /// Order of the list
     #[arg(
         long,
-        value_enum,
-        default_value_t,
+        default_value = "size",
         value_name = "COLUMN",
+        value_parser = property(|_| true),
         conflicts_with = "group_by"
     )]
-    sort: Sort,
+    sort: Property,
     /// Print each allocation's stack, from the innermost frame outwards
     #[arg(long, conflicts_with = "group_by")]
     stack: bool,
@@ -53,8 +54,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
     /// List groups of allocations instead of each one
-    #[arg(long, value_enum, value_name = "WHAT")]
-    group_by: Option<GroupWord>,
+    #[arg(long, value_name = "WHAT", value_parser = grouped())]
+    group_by: Option<Property>,
     /// Frames per group: 1 = the place, 2 = the place and its caller, ...
     #[arg(long, value_name = "N", default_value_t = 1, requires = "group_by", value_parser = clap::value_parser!(u8).range(1..))]
     depth: u8,
@@ -68,19 +69,6 @@ Examples:
   vramscope find 'live !before' snapshot.pickle --stack --limit 3
   vramscope find 'lifetime>1s | pool:private' snapshot.pickle --group-by function
   vramscope find 'live@cursor' --cursor 'train_step[2]:peak' snapshot.pickle --csv";
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Sort {
-    /// The largest first
-    #[default]
-    Bytes,
-    /// The earliest allocated first
-    Born,
-    /// The earliest freed first
-    Died,
-    /// The longest lived first
-    Lifetime,
-}
 
 const GROUP_COLUMNS: [Column; 5] = [
     sum("bytes", "bytes"),
@@ -104,15 +92,21 @@ fn columns(has_times: bool, has_stacks: bool) -> Vec<Column> {
         text_or_detail(!has_times, "lifetime_events", "lived (ev)"),
         detail("lifetime_is_lower_bound"),
         column("allocation", "allocation"),
-        column("stream", "stream"),
-        column("pool", "pool"),
-        column("category", "category"),
-        column("metadata", "metadata"),
-        column("operator", "operator"),
-        text_or_detail(!has_stacks, "call_site", "call site"),
     ];
+    columns.extend(others().map(|property| column(property.row().word, property.row().word)));
+    columns.push(text_or_detail(!has_stacks, "call_site", "call site"));
     columns.extend(has_stacks.then(|| column("stack", "stack")));
     columns
+}
+
+/// What is told of an allocation beside its size, its life, its address and its call site.
+fn others() -> impl Iterator<Item = Property> {
+    let told = [Property::Order, Property::CallSite];
+    let is_other = move |property: &Property| {
+        let is_told = told.contains(property) || property.row().shown == Shown::InGroups;
+        !is_told && matches!(property.kind(), Kind::Number | Kind::Name | Kind::Choice)
+    };
+    Property::all().filter(is_other)
 }
 
 /// The help on the filter language, made from the language's own tables.
@@ -231,13 +225,8 @@ impl Search<'_> {
     /// Adds one row per allocation.
     fn table(&self, part: &mut Part, subject: &Arc<Subject>, device: &Device<'_>, found: &Matches) {
         let options = self.options;
-        let (by, is_descending) = match options.sort {
-            Sort::Bytes => (By::Size, true),
-            Sort::Born => (By::Born, false),
-            Sort::Died => (By::Died, false),
-            Sort::Lifetime => (By::Lifetime, true),
-        };
-        let mut shown = sorted(**device, by).shown(is_descending, Some(&found.set));
+        let by = options.sort;
+        let mut shown = sorted(**device, by).shown(by.is_largest_first(), Some(&found.set));
         let others = shown.split_off(rows_shown(shown.len(), options.show));
         let columns = columns(device.has_times(), options.stack);
         let listed = Listed {
@@ -275,10 +264,9 @@ impl Rows for Listed {
 
     fn range(&self, range: Range<usize>) -> Box<dyn Iterator<Item = Cow<'_, [Cell]>> + '_> {
         let device = self.subject.device(self.device).into_iter();
-        let shown = self.shown[range].chunks(1);
+        let shown = &self.shown[range];
         let rows = device.flat_map(move |device| {
-            let rows = shown.clone().flat_map(move |row| rows(device, row));
-            rows.map(move |row| {
+            rows(device, &properties(), shown).map(move |row| {
                 let (stack, _) = device.history.stack(device.snapshot(), row.allocation);
                 let mut cells = cells(row);
                 if self.has_stacks {
@@ -292,26 +280,45 @@ impl Rows for Listed {
     }
 }
 
+/// The properties of a row, in the order of the [`columns`].
+fn properties() -> Vec<Property> {
+    let first = [
+        Property::Size,
+        Property::Born,
+        Property::Died,
+        Property::Lifetime,
+        Property::Address,
+    ];
+    first
+        .into_iter()
+        .chain(others())
+        .chain([Property::CallSite])
+        .collect()
+}
+
 fn cells(row: AllocationRow) -> Vec<Cell> {
-    let span = row.lifetime.us.map(|us| us.max(0).cast_unsigned());
-    vec![
-        Cell::Bytes(row.requested_bytes),
-        Cell::Number(row.born.into()),
-        Cell::or_none(row.died, |died| Cell::Number(died.into())),
-        Cell::or_none(span, Cell::SpanUs),
-        Cell::Number(row.lifetime.events.into()),
-        Cell::Flag(row.lifetime.at_least),
-        Cell::Text(display::allocation_id(row.address, row.version)),
-        Cell::or_none(row.stream, |stream| Cell::Number(stream.into())),
-        Cell::or_none(row.pool, Cell::Text),
-        Cell::or_none(row.category, Cell::Text),
-        Cell::or_none(row.metadata, Cell::Text),
-        Cell::or_none(
-            Some(row.operator).filter(|text| !text.is_empty()),
-            Cell::Text,
-        ),
-        Cell::Text(row.site),
-    ]
+    let mut cells = Vec::with_capacity(row.cells.len() + 2);
+    for value in row.cells {
+        match value {
+            Value::Unknown => cells.push(Cell::None),
+            Value::Number(number) => cells.push(Cell::Number(number)),
+            Value::Bytes(bytes) => cells.push(Cell::Bytes(bytes)),
+            Value::Moment { moment, .. } => cells.push(Cell::Number(moment.into())),
+            Value::Lifetime(life) => {
+                let span = life.us.map(|us| us.max(0).cast_unsigned());
+                cells.extend([
+                    Cell::or_none(span, Cell::SpanUs),
+                    Cell::Number(life.events.into()),
+                    Cell::Flag(life.at_least),
+                ]);
+            }
+            Value::Address { address, version } => {
+                cells.push(Cell::Text(display::allocation_id(address, version)));
+            }
+            Value::Name(name) => cells.push(Cell::Text(name)),
+        }
+    }
+    cells
 }
 
 fn group_table(part: &mut Part, device: &Device<'_>, grouping: Grouping, found: &Matches) {

@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use vramscope_core::Snapshot;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::cut::without_freed;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::Bytes;
 use vramscope_core::vram_format;
 use vramscope_serve::Page;
 use vramscope_view::address::Address;
-use vramscope_view::colour::ColourMode;
 use vramscope_view::views::ViewKind;
 
 use super::inductor::files::{holds_graphs, read as read_graphs};
@@ -254,7 +254,7 @@ pub(crate) struct ProfilePlotOptions {
 
 pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failure> {
     let by_category = Address {
-        colour_by: Some(ColourMode::Category),
+        colour_by: Some(Property::Category),
         ..showing(ViewKind::Timeline)
     };
     options.plot.write(by_category, |snapshot| {

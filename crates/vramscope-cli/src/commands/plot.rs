@@ -8,20 +8,21 @@ mod views;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::recording;
 use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
 use vramscope_core::bitset::BitSet;
-use vramscope_view::colour::{ColourMode, Leaders};
+use vramscope_view::colour::{self, Leaders};
 use vramscope_view::plot::PlotError;
 use vramscope_view::plot::views::{Search, Sheet, Subject as Pictured};
 use vramscope_view::views::ViewKind;
 
 use self::arguments::{
-    Axis, Colour, Form, Format, Frames, Left, Size, Surroundings, What, Width, parse_size,
+    Axis, Form, Format, Frames, Left, Size, Surroundings, What, Width, parse_size,
 };
 use self::targets::targets;
 use super::find;
-use crate::arguments::{Inputs, parse_view};
+use crate::arguments::{Inputs, parse_view, property};
 use crate::destination;
 use crate::failure::Failure;
 use crate::inputs::{self, Source};
@@ -81,9 +82,9 @@ pub(crate) struct Options {
     /// Unit of the x axis [default: event]
     #[arg(long, value_enum)]
     axis: Option<Axis>,
-    /// Meaning of the colours [default: role where most are known, else site; of segments site, else size]
-    #[arg(long, visible_alias = "color", value_enum)]
-    colour: Option<Colour>,
+    /// Meaning of the colours [default: role where most are known, else call-site; of segments call-site, else size]
+    #[arg(long, visible_alias = "color", value_name = "WHAT", value_parser = property(Property::is_coloured))]
+    colour: Option<Property>,
     /// Dim allocations that do not match a filter (see `vramscope find`); its words cursor and range mean --at and --range
     ///
     /// A memory pool that it names (pool:1,0) is drawn alone.
@@ -200,11 +201,11 @@ impl Options {
     }
 
     /// The meaning of the colours if none is asked for: that of the page.
-    fn usual_colours(&self, device: recording::Device<'_>) -> ColourMode {
+    fn usual_colours(&self, device: recording::Device<'_>) -> Property {
         if self.view == ViewKind::Segments {
-            ColourMode::usual_of_segments(device)
+            colour::usual_of_segments(device)
         } else {
-            ColourMode::usual(device)
+            colour::usual(device)
         }
     }
 

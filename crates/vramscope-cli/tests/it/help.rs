@@ -2,6 +2,8 @@
 
 use insta::assert_snapshot;
 
+use vramscope_core::analysis::properties::Property;
+
 use crate::program::{command, transcript, vramscope};
 
 #[test]
@@ -62,4 +64,23 @@ fn help_that_cannot_be_written_is_a_failure() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
         assert!(said.contains("cannot write to standard output"), "{said}");
     }
+}
+
+/// Python's type of `group_by` names what the command line takes.
+#[test]
+fn python_knows_what_allocations_are_grouped_by() {
+    let root = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../vramscope-python/python/vramscope"
+    );
+    let source = std::fs::read_to_string(format!("{root}/_snapshot.py")).unwrap();
+    let (_, after) = source.split_once("GroupBy = Literal[").unwrap();
+    let (words, _) = after.split_once(']').unwrap();
+    let words = words.split(',').map(|word| word.trim().trim_matches('"'));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let grouped = Property::all().filter(|property| property.is_grouped());
+    let grouped: Vec<String> = grouped
+        .map(|property| property.row().word.replace('_', "-"))
+        .collect();
+    assert_eq!(words, grouped);
 }

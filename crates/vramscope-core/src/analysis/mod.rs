@@ -1,7 +1,7 @@
 //! Questions that a snapshot answers: one file, one question. Results are data.
 //!
 //! The rooms from the bottom to the top; each uses only those before it:
-//! [`time`], [`code`], [`memory`], [`roles`], [`recording`], [`search`], [`groups`], [`compare`], [`report`].
+//! [`time`], [`code`], [`memory`], [`roles`], [`recording`], [`properties`], [`search`], [`groups`], [`compare`], [`report`].
 
 // Lowest first: a module uses those of groups above its own.
 
@@ -14,6 +14,8 @@ pub mod memory;
 pub mod roles;
 
 pub mod recording;
+
+pub mod properties;
 
 pub mod search;
 

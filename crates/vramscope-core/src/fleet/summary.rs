@@ -9,10 +9,11 @@ use super::model::{
 use crate::analysis::code::frames::clip;
 use crate::analysis::compare::flat_settings::flat_settings;
 use crate::analysis::compare::side::LABEL_MAX_BYTES;
-use crate::analysis::groups::grouping::{GroupBy, GroupColumn, named_totals};
+use crate::analysis::groups::grouping::{GroupColumn, named_totals};
 use crate::analysis::groups::leaks::leaks;
 use crate::analysis::groups::turnover::Amount;
 use crate::analysis::memory::gap::Gap;
+use crate::analysis::properties::Property;
 use crate::analysis::recording::Device;
 use crate::analysis::report::findings::FailedRequest;
 use crate::analysis::report::overview::{Overview, SegmentsKnown, overview};
@@ -91,7 +92,7 @@ fn summary(fleet: &mut Fleet, device: Device<'_>, detail: Detail) -> Option<Rank
         ..Rank::default()
     };
     let mut sites = Sites::default();
-    let by_site = GroupColumn::of(device, GroupBy::CallSite, 1);
+    let by_site = GroupColumn::of(device, Property::CallSite, 1);
     for (label, peak) in named_totals(history, &by_site, Selection::LiveAt(moment)) {
         sites.at(label).peak.add(peak);
     }

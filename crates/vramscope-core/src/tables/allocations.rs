@@ -3,21 +3,19 @@
 use std::borrow::Cow;
 
 use super::{
-    Cells, Columns, Field, Kind, TakeColumns, compile_context, field, known_moment, known_stack,
-    pool_text, string,
+    Cells, Columns, Field, Kind, TakeColumns, field, known_moment, known_stack, pool_text,
 };
 use crate::analysis::code::call_sites::CallSite;
 use crate::analysis::code::frames::Location;
-use crate::analysis::groups::grouping::{GroupBy, GroupColumn};
+use crate::analysis::properties::{self, Property, Values, values};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Confidence, Role};
 use crate::analysis::time::history::{NEVER, StackSource};
 use crate::analysis::time::lifetime::lifetime;
-use crate::ids::{AllocationId, EventId, StringId};
-use crate::model::Context;
+use crate::ids::{AllocationId, EventId};
 
-/// The columns about an allocation, which the page's table has as well.
-pub(crate) const FIELDS: [Field; 29] = [
+/// What is known of every allocation.
+const FIRST: [Field; 18] = [
     field(
         "allocation",
         Kind::Number,
@@ -84,36 +82,14 @@ pub(crate) const FIELDS: [Field; 29] = [
         Kind::Text,
         "the private memory pool, (0 0) is the default one",
     ),
-    field(
-        "category",
-        Kind::Text,
-        "what the profiler says it is: parameter, gradient, activation, …",
-    ),
-    field(
-        "role",
-        Kind::Text,
-        "what it is for, inferred: parameter, gradient, optimizer state, activation, …",
-    ),
+];
+
+/// More about the role and the call site.
+const LAST: [Field; 5] = [
     field(
         "role_confidence",
         Kind::Text,
         "how sure that is: certain, likely or guess",
-    ),
-    field(
-        "user_metadata",
-        Kind::Text,
-        "a text that the program set for its thread",
-    ),
-    field("compile_context", Kind::Text, "the region of torch.compile"),
-    field(
-        "call_site",
-        Kind::Text,
-        "the line of the user's code, or the nearest to it, and its function",
-    ),
-    field(
-        "operator",
-        Kind::Text,
-        "the operator or autograd node that made it",
     ),
     field("function", Kind::Text, "the function of the call site"),
     field("file", Kind::Text, "the file of the call site"),
@@ -125,63 +101,79 @@ pub(crate) const FIELDS: [Field; 29] = [
     ),
 ];
 
-/// Number of columns before [`FIELDS`].
+/// The properties that have a column of their own.
+fn properties() -> impl Iterator<Item = (Property, Field)> {
+    let field = |property: Property| {
+        let row = property.row();
+        let kind = match row.kind {
+            properties::Kind::Number => Kind::Number,
+            _ => Kind::Text,
+        };
+        Some((property, field(row.field?, kind, row.help)))
+    };
+    Property::all().filter_map(field)
+}
+
+/// The columns about an allocation, which the page's table has as well.
+pub(crate) fn fields() -> Vec<Field> {
+    let properties = properties().map(|(_, field)| field);
+    FIRST.into_iter().chain(properties).chain(LAST).collect()
+}
+
+/// Number of columns before [`fields()`].
 pub(super) const BEFORE: usize = 1;
 
-/// All columns: the device, [`FIELDS`], and references to other tables.
+/// All columns: the device, [`fields()`], and a reference to another table.
 pub(super) fn fields_of_table() -> Vec<Field> {
-    let mut fields = vec![field(
+    let mut all = vec![field(
         "device",
         Kind::Number,
         "the device's index, as CUDA numbers them within the process",
     )];
-    fields.extend(FIELDS);
-    fields.extend([
-        field(
-            "annotation",
-            Kind::Text,
-            "the innermost annotated range it was allocated in",
-        ),
-        field(
-            "stack_id",
-            Kind::Number,
-            "its stack in `stacks`, within one snapshot",
-        ),
-    ]);
-    fields
+    all.extend(fields());
+    all.push(field(
+        "stack_id",
+        Kind::Number,
+        "its stack in `stacks`, within one snapshot",
+    ));
+    all
 }
 
 /// Hands the columns to `take`.
 pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> Result<(), E> {
     let snapshot = device.snapshot();
-    let pools = device
-        .pool_of()
-        .values()
-        .iter()
-        .map(|pool| pool_text(*pool));
-    let pools: Vec<Cow<'_, str>> = pools.collect();
+    let pools = device.pool_of().values().iter();
+    let pools: Vec<Cow<'_, str>> = pools.map(|pool| pool_text(*pool)).collect();
     let located = |site: &CallSite| {
         let frame = site.frame.map(|frame| snapshot.frames.get(frame));
         frame.map(|frame| Location::of(snapshot, frame))
     };
     let sites = device.call_sites().sites();
     let locations: Vec<Option<Location<'_>>> = sites.iter().map(located).collect();
-    let annotations = GroupColumn::of(device, GroupBy::Annotation, 1);
+    let values: Vec<Values<'_>> = properties()
+        .map(|(property, _)| values(device, property))
+        .collect();
     let stacks = device.stack_of();
     let own: [Cells<'_>; BEFORE] = [Cells::integers(|_| device.index())];
-    let references: [Cells<'_>; 2] = [
-        Cells::texts(annotations.labels.iter().map(String::as_str), |row| {
-            annotations.of[row] as usize
-        }),
-        Cells::maybe(|row| known_stack(stacks[row])),
-    ];
     let cells = own.into_iter().chain(sizes(device)).chain(times(device));
     let cells = cells.chain(place(device, &pools));
-    let cells = cells.chain(code(device, &locations));
+    let cells = cells.chain(values.iter().map(of_property));
+    let cells = cells.chain(role_and_site(device, &locations));
+    let stack = Cells::maybe(|row| known_stack(stacks[row]));
     take(&Columns {
         rows: device.history.allocations.len(),
-        cells: cells.chain(references).collect(),
+        cells: cells.chain([stack]).collect(),
     })
+}
+
+fn of_property<'c>(values: &'c Values<'_>) -> Cells<'c> {
+    match values {
+        Values::Numbers(number) => Cells::maybe(|row| number(row).map(u64::cast_signed)),
+        Values::Names(names) => {
+            let words = names.words().iter().map(|word| &**word);
+            Cells::texts(words, |row| (names.of)(row) as usize)
+        }
+    }
 }
 
 /// What it is, and how large.
@@ -226,47 +218,23 @@ fn times<'c>(device: Device<'c>) -> [Cells<'c>; 9] {
     ]
 }
 
-/// Stream, pool, role and texts.
-fn place<'c>(device: Device<'c>, pools: &'c [Cow<'static, str>]) -> [Cells<'c>; 8] {
-    let snapshot = device.snapshot();
-    let (streams, pool_of, rules) = (device.stream_of(), device.pool_of(), device.rule_of());
+/// Stream and pool.
+fn place<'c>(device: Device<'c>, pools: &'c [Cow<'static, str>]) -> [Cells<'c>; 3] {
+    let (streams, pool_of) = (device.stream_of(), device.pool_of());
     let numbers = device.recording.streams().numbers();
     let number = |stream: &Option<i64>| numbers.get(&(*stream)?).copied().map(i64::from);
     let numbers: Vec<Option<i64>> = streams.values().iter().map(number).collect();
-    let rule = |row: usize| rules[row].rule();
-    let (contexts, context_of) = (snapshot.contexts.rows(), device.context_of());
-    let context = |row: usize| context_of[row].index();
-    let by_context = |text: fn(&Context) -> Option<StringId>| {
-        let texts = contexts.iter().map(move |it| string(snapshot, text(it)));
-        Cells::texts(texts, context)
-    };
-    let compiled = contexts.iter();
-    let compiled = compiled.map(|it| compile_context(snapshot, it.compile_context));
     [
         Cells::maybe(|row| streams[row]),
         Cells::maybe(move |row| numbers[streams.place(row)]),
         Cells::texts(pools.iter().map(|pool| &**pool), |row| pool_of.place(row)),
-        by_context(|it| it.category),
-        Cells::texts(Role::ALL.map(Role::word), move |row| {
-            rule(row).role.ordinal()
-        }),
-        Cells::texts(
-            Confidence::ALL.map(Confidence::word),
-            move |row| match rule(row).role {
-                Role::Unknown => usize::MAX,
-                _ => rule(row).confidence as usize,
-            },
-        ),
-        by_context(|it| it.user_metadata),
-        Cells::texts(compiled, context),
     ]
 }
 
-/// The call site, its frame, and the stack.
-fn code<'c>(device: Device<'c>, locations: &[Option<Location<'c>>]) -> [Cells<'c>; 6] {
+/// How sure the role is, the call site's frame, and what the stack is of.
+fn role_and_site<'c>(device: Device<'c>, locations: &[Option<Location<'c>>]) -> [Cells<'c>; 5] {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let (sites, site_of) = (device.call_sites(), device.site_of());
-    let operators = device.operator_of();
+    let (site_of, rules) = (device.site_of(), device.rule_of());
     let site = |row: usize| site_of[row].index();
     let by_site = |text: fn(Location<'c>) -> &'c str| {
         let texts = locations.iter().map(|location| location.map_or("", text));
@@ -274,10 +242,15 @@ fn code<'c>(device: Device<'c>, locations: &[Option<Location<'c>>]) -> [Cells<'c
     };
     let line = |location: &Option<Location<'_>>| location.map(|it| it.line).filter(|&it| it > 0);
     let lines: Vec<Option<u32>> = locations.iter().map(line).collect();
-    let labels = sites.operators().labels().iter().map(String::as_str);
+    let rule = |row: usize| rules[row].rule();
     [
-        Cells::texts(sites.labels(), site),
-        Cells::texts(labels, |row| operators[row].index()),
+        Cells::texts(
+            Confidence::ALL.map(Confidence::word),
+            move |row| match rule(row).role {
+                Role::Unknown => usize::MAX,
+                _ => rule(row).confidence as usize,
+            },
+        ),
         by_site(|it| it.function),
         by_site(|it| it.file),
         Cells::maybe(move |row| lines[site(row)].map(i64::from)),

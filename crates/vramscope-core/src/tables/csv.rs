@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::fmt::Write;
 
 use super::Value;
-use super::allocations::{BEFORE, FIELDS, columns};
+use super::allocations::{BEFORE, columns, fields};
 use crate::analysis::recording::Device;
 use crate::floats;
 use crate::invisible;
@@ -15,14 +15,16 @@ use crate::invisible;
 /// empty field is something that is not known or never was.
 #[must_use]
 pub fn csv_header() -> String {
-    FIELDS.map(|field| field.name).join(",") + "\n"
+    let names: Vec<&str> = fields().iter().map(|field| field.name).collect();
+    names.join(",") + "\n"
 }
 
 /// Appends a line for each of these rows; numbers beyond the table are left out.
 pub fn append_csv(device: Device<'_>, shown: &[u32], out: &mut String) {
     let shown = shown.iter().map(|&row| row as usize);
+    let fields = fields();
     let Ok(()) = columns::<Infallible>(device, &mut |columns| {
-        let cells = columns.cells[BEFORE..].iter().zip(FIELDS);
+        let cells = columns.cells[BEFORE..].iter().zip(&fields);
         for row in shown.clone().filter(|&row| row < columns.rows) {
             let values = cells
                 .clone()

@@ -11,8 +11,9 @@ use vramscope_core::analysis::compare::changes::{Change, Comparison, compare, ta
 use vramscope_core::analysis::compare::side::{
     Amount, Profile, ProfileNames, ProfileTree, profile,
 };
-use vramscope_core::analysis::groups::grouping::{GroupBy, GroupColumn, named_totals};
+use vramscope_core::analysis::groups::grouping::{GroupColumn, named_totals};
 use vramscope_core::analysis::groups::turnover::turnover;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 use vramscope_core::analysis::time::history::{History, StackSource};
@@ -409,7 +410,7 @@ fn groups_and_profiles_differ_alike() {
     for file in fixtures() {
         let read = Read::new(decoded(&file));
         for (device, history) in read.0.histories.iter().enumerate() {
-            let column = GroupColumn::of(read.device(device), GroupBy::CallSite, 1);
+            let column = GroupColumn::of(read.device(device), Property::CallSite, 1);
             let moments = [history.peak_moment, history.event_count];
             let [peak, end] =
                 moments.map(|moment| named_totals(history, &column, Selection::LiveAt(moment)));

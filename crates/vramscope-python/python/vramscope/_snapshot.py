@@ -27,11 +27,13 @@ if TYPE_CHECKING:
         "module",
         "package",
         "operator",
-        "category",
         "role",
-        "pool",
         "stream",
+        "pool",
+        "category",
         "annotation",
+        "metadata",
+        "compile",
     ]
     """What allocations are grouped by: the frame of the user's code that made them, parts of it, or a property."""
 

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use vramscope_core::analysis::memory::private_pools::private_pools;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::ids::AllocationId;
 use vramscope_synth::snapshot::{Producer, WriteOptions};
 use vramscope_synth::{scenario, training};
 use vramscope_view::band_labels::{BandLabels, BandNames, DrawnBands};
-use vramscope_view::colour::{ColourMode, Leaders};
+use vramscope_view::colour::Leaders;
 use vramscope_view::decorations::{Decorations, Sources};
 use vramscope_view::groups::Groups;
 use vramscope_view::map::{Lanes, MapLabels, MapRaster, MemoryMap};
@@ -89,7 +90,7 @@ impl<'a> Case<'a> {
     fn of(device: Device<'a>) -> Self {
         let (history, segments) = (device.history, device.segments());
         let (theme, leaders) = (Theme::light(), Leaders::of_sites(device.recording));
-        let mode = ColourMode::CallSite;
+        let mode = Property::CallSite;
         let sizes = device.block_sizes();
         let held = |row: usize| sizes.bytes(history, AllocationId::from_index(row));
         let lanes = Lanes::new(&history.allocations, segments);

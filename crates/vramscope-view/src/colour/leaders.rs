@@ -1,6 +1,7 @@
 //! The largest groups of a recording, which have the distinct colours.
 
 use serde::{Deserialize, Serialize};
+use vramscope_core::analysis::properties::Names;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::sorting::SortFew;
@@ -62,6 +63,18 @@ impl Leaders {
             }
         }
         leaders
+    }
+
+    /// The leaders of a device's names.
+    pub(crate) fn of_names(history: &History, names: &Names<'_>) -> Self {
+        let hashes = names.labels.iter().map(|label| stable_hash(label));
+        let hashes: Vec<u64> = [0].into_iter().chain(hashes).collect();
+        let rows = 0..history.allocations.len();
+        Self::of(
+            history,
+            rows.map(|row| (names.of)(row).wrapping_add(1)),
+            &hashes,
+        )
     }
 
     fn add(&mut self, hash: u64) {

@@ -1,67 +1,71 @@
-//! The groups that a colour mode divides the segments of the segment timeline into.
+//! The groups that a property divides the segments of the segment timeline into.
 
-use super::{By, Groups, by_order};
-use crate::colour::{ColourMode, Leaders};
+use super::{Groups, by_order};
+use crate::colour::{Leaders, stable_hash};
 use crate::theme::Theme;
-use vramscope_core::analysis::code::call_sites::CallSiteId;
-use vramscope_core::analysis::groups::grouping::NOT_RECORDED;
+use vramscope_core::analysis::code::call_sites::NO_STACK;
 use vramscope_core::analysis::memory::pools::Pool;
+use vramscope_core::analysis::properties::{Kind, NOT_RECORDED, Names, Property};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::model::SegmentKind;
 
+/// The name of a property in the title of a legend of segments.
+#[must_use]
+pub fn name_of_segments(by: Property) -> String {
+    match by {
+        Property::Size
+        | Property::Born
+        | Property::Stream
+        | Property::Pool
+        | Property::Operator => by.name(),
+        _ if by.kind() == Kind::Choice => "size of requests".to_owned(),
+        _ => Property::CallSite.name(),
+    }
+}
+
 impl Groups {
-    /// Groups the parts of a device's segments by `mode`. Segments have no category and no role, so
-    /// those modes tell segments for small requests from those for large requests; all code is told by call sites. `leaders` are those of the
-    /// recording's call sites.
+    /// Groups the parts of a device's segments by a property. Segments have no category and no role, so
+    /// those tell segments for small requests from those for large requests; all code is told by call sites
+    /// ([`name_of_segments`]). `leaders` are those of the recording's call sites.
     #[must_use]
-    pub fn of_segments(
-        mode: ColourMode,
-        theme: &Theme,
-        leaders: &Leaders,
-        device: Device<'_>,
-    ) -> Self {
+    pub fn of_segments(by: Property, theme: &Theme, leaders: &Leaders, device: Device<'_>) -> Self {
         let (snapshot, history) = (device.snapshot(), device.history);
         let (segments, sites) = (device.segments(), device.call_sites());
         let pieces = 0..segments.len();
-        let groups = match mode {
-            ColourMode::CallSite
-            | ColourMode::Function
-            | ColourMode::File
-            | ColourMode::Module
-            | ColourMode::Package
-            | ColourMode::Annotation => {
-                let site = |piece| sites.of_stack(segments.stack(snapshot, history, piece));
-                let sites_of: Vec<CallSiteId> = pieces.map(site).collect();
-                Self::by_site(theme, leaders, sites, &sites_of)
-            }
-            ColourMode::Operator => {
-                let operators = sites.operators();
-                let operator = |piece| operators.of_stack(segments.stack(snapshot, history, piece));
-                Self::by_operator(
-                    theme,
-                    leaders,
-                    operators,
-                    &pieces.map(operator).collect::<Vec<_>>(),
-                )
-            }
-            ColourMode::Size => {
+        let stack = |piece| segments.stack(snapshot, history, piece);
+        match by {
+            Property::Size => {
                 let size = |piece| segments.segment_of(piece).extent_bytes;
                 Self::by_size(theme, &pieces.map(size).collect::<Vec<u64>>())
             }
-            ColourMode::Age => Self::by_birth(theme, history, &segments.born),
-            ColourMode::Stream => {
+            Property::Born => Self::by_birth(theme, history, &segments.born),
+            Property::Stream => {
                 let streams = device.recording.streams();
                 let numbers = streams.numbers();
                 let number = |piece| numbers.get(&segments.segment_of(piece).stream).copied();
                 Self::by_ordinal(theme, streams.labels(), pieces.map(number))
             }
-            ColourMode::Pool => {
+            Property::Pool => {
                 let pools = device.recording.pools();
                 let labels = pools.all().iter().map(Pool::label);
                 let number = |piece| pools.number(segments.segment_of(piece).pool?);
                 Self::by_ordinal(theme, labels, pieces.map(number))
             }
-            ColourMode::Category | ColourMode::Role => {
+            Property::Operator => {
+                let operators = sites.operators();
+                let of: Vec<u32> = pieces
+                    .map(|piece| operators.of_stack(stack(piece)).0)
+                    .collect();
+                let hashes: Vec<u64> = operators
+                    .labels()
+                    .iter()
+                    .map(|label| stable_hash(label))
+                    .collect();
+                let leaders = Leaders::of(history, of.iter().copied(), &hashes);
+                let labels = operators.labels().iter().map(String::as_str);
+                Self::by_row(theme, &leaders, (NOT_RECORDED, labels), &of)
+            }
+            _ if by.kind() == Kind::Choice => {
                 let labels = ["for requests up to 1 MiB", "for larger requests"];
                 let number = |piece| match segments.segment_of(piece).kind? {
                     SegmentKind::Small => Some(0),
@@ -71,11 +75,29 @@ impl Groups {
                 let labels = labels.map(str::to_owned);
                 Self::by_ordinal(theme, labels, pieces.map(number))
             }
-        };
-        Self {
-            by: By::Segments,
-            ..groups
+            _ => {
+                let of: Vec<u32> = pieces.map(|piece| sites.of_stack(stack(piece)).0).collect();
+                let labels = sites.sites().iter().map(|site| site.label.as_str());
+                Self::by_row(theme, leaders, (NO_STACK, labels), &of)
+            }
         }
+    }
+
+    /// Groups by rows of a table of texts, whose row 0 stands for none.
+    fn by_row<'a>(
+        theme: &Theme,
+        leaders: &Leaders,
+        (unknown, labels): (&'static str, impl Iterator<Item = &'a str>),
+        of: &[u32],
+    ) -> Self {
+        let names = Names {
+            labels: labels.skip(1).map(Into::into).collect(),
+            words: Vec::new(),
+            of: Box::new(|piece| of[piece].wrapping_sub(1)),
+            unknown: unknown.into(),
+            is_unknown_a_word: false,
+        };
+        Self::by_name(theme, leaders, names, of.len())
     }
 
     fn by_ordinal(
@@ -96,6 +118,7 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::colour::usual_of_segments;
     use vramscope_core::analysis::recording::Recording;
     use vramscope_synth::{snapshot::Producer, text};
 
@@ -107,12 +130,12 @@ mod tests {
         let device = recording.device(0).unwrap();
         assert_eq!(device.segments().len(), 2);
         let labels = [
-            (ColourMode::CallSite, "main.py:10"),
-            (ColourMode::Size, "1.00 MiB to 64.0 MiB"),
-            (ColourMode::Stream, "default stream"),
-            (ColourMode::Pool, "default pool"),
-            (ColourMode::Category, "for larger requests"),
-            (ColourMode::Age, "events 1 to"),
+            (Property::CallSite, "main.py:10"),
+            (Property::Size, "1.00 MiB to 64.0 MiB"),
+            (Property::Stream, "default stream"),
+            (Property::Pool, "default pool"),
+            (Property::Category, "for larger requests"),
+            (Property::Born, "events 1 to"),
         ];
         for (mode, label) in labels {
             let theme = Theme::light();
@@ -122,7 +145,7 @@ mod tests {
             let first = &groups.labels[groups.group_of[0] as usize];
             assert!(first.contains(label), "{mode:?}: {first}");
         }
-        assert_eq!(ColourMode::usual_of_segments(device), ColourMode::CallSite);
+        assert_eq!(usual_of_segments(device), Property::CallSite);
     }
 
     #[test]
@@ -130,6 +153,6 @@ mod tests {
         let bytes = text::pickle("alloc a 4MiB\nalloc b 2KiB", Producer::Python(2, 15)).unwrap();
         let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
         let device = recording.device(0).unwrap();
-        assert_eq!(ColourMode::usual_of_segments(device), ColourMode::Size);
+        assert_eq!(usual_of_segments(device), Property::Size);
     }
 }

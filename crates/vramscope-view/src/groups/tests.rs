@@ -2,28 +2,31 @@
 
 use super::*;
 use vramscope_core::Snapshot;
+use vramscope_core::analysis::code::call_sites::NO_STACK;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::search::filter::{Pointed, matches};
 use vramscope_core::ids::AllocationId;
 use vramscope_synth::{snapshot::Producer, text};
 
-const MODES: [ColourMode; 8] = [
-    ColourMode::CallSite,
-    ColourMode::Operator,
-    ColourMode::Size,
-    ColourMode::Stream,
-    ColourMode::Pool,
-    ColourMode::Category,
-    ColourMode::Role,
-    ColourMode::Age,
-];
+/// What has colours, and whose groups have filters.
+fn modes() -> impl Iterator<Item = Property> {
+    let code = [
+        Property::Function,
+        Property::File,
+        Property::Module,
+        Property::Package,
+    ];
+    let without = [Property::Annotation, Property::Metadata];
+    let coloured = Property::all().filter(|by| by.is_coloured());
+    coloured.filter(move |by| !code.contains(by) && !without.contains(by))
+}
 
-fn groups_of(mode: ColourMode, device: Device<'_>) -> Groups {
+fn groups_of(mode: Property, device: Device<'_>) -> Groups {
     let leaders = Leaders::of_sites(device.recording);
     Groups::of(mode, &Theme::light(), &leaders, device)
 }
 
-fn groups(mode: ColourMode) -> (Groups, Vec<u64>) {
+fn groups(mode: Property) -> (Groups, Vec<u64>) {
     let written = "alloc a 4MiB main.py:10:train\nalloc b 2KiB main.py:20:step\n\
                    alloc c 1MiB main.py:10:train\nfree b";
     let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
@@ -34,7 +37,7 @@ fn groups(mode: ColourMode) -> (Groups, Vec<u64>) {
 
 #[test]
 fn every_allocation_has_a_group_and_a_colour_in_every_mode() {
-    for mode in MODES {
+    for mode in modes() {
         let (groups, bytes) = groups(mode);
         assert_eq!(groups.group_of.len(), bytes.len());
         assert_eq!(groups.colours.index.len(), bytes.len());
@@ -59,7 +62,7 @@ fn a_legend_names_every_colour_that_is_drawn() {
     let bytes = text::pickle(written, Producer::Python(2, 15)).unwrap();
     let recording = Recording::of(vramscope_core::decode(bytes.as_slice()).unwrap());
     let device = recording.device(0).unwrap();
-    let (groups, history) = (groups_of(ColourMode::CallSite, device), device.history);
+    let (groups, history) = (groups_of(Property::CallSite, device), device.history);
     let lines = |moments, most| {
         let live = (0..3).filter(|&row| history.is_live(AllocationId(row), history.peak_moment));
         let lines = groups.legend(Lives::of(history), live, moments, most);
@@ -100,14 +103,14 @@ fn code_and_ranges_are_groups_by_name() {
         let labels: Vec<String> = groups.group_of.iter().map(label).collect();
         labels.join(", ")
     };
-    let none = NOT_RECORDED;
-    let (function, file) = (labels(ColourMode::Function), labels(ColourMode::File));
+    let none = NO_STACK;
+    let (function, file) = (labels(Property::Function), labels(Property::File));
     assert_eq!(
         function,
         format!("{none}, main.py train, main.py train, data.py load, {none}")
     );
     assert_eq!(file, format!("{none}, main.py, main.py, data.py, {none}"));
-    let around = labels(ColourMode::Annotation);
+    let around = labels(Property::Annotation);
     assert!(
         around.contains(", step 1, step 1, step 1, outside"),
         "{around}"
@@ -116,7 +119,7 @@ fn code_and_ranges_are_groups_by_name() {
 
 #[test]
 fn one_place_in_the_code_is_one_group() {
-    let (groups, bytes) = groups(ColourMode::CallSite);
+    let (groups, bytes) = groups(Property::CallSite);
     let totals = groups.totals(&bytes, 0..bytes.len() as u32);
     assert_eq!(totals.len(), 2);
     assert_eq!((totals[0].bytes, totals[0].count), (5 << 20, 2));
@@ -133,13 +136,13 @@ fn what_only_the_final_state_tells_has_a_stream_and_a_pool() {
         let groups = groups_of(mode, recording.device(0).unwrap());
         groups.labels[groups.group_of[0] as usize].clone()
     };
-    assert_eq!(label(ColourMode::Stream), "stream 1 (0x7)");
-    assert_eq!(label(ColourMode::Pool), "private pool (0, 3)");
+    assert_eq!(label(Property::Stream), "stream 1 (0x7)");
+    assert_eq!(label(Property::Pool), "private pool (0, 3)");
 }
 
 #[test]
 fn sizes_fall_into_their_range() {
-    let (groups, _) = groups(ColourMode::Size);
+    let (groups, _) = groups(Property::Size);
     let label = |row: usize| groups.labels[groups.group_of[row] as usize].as_str();
     assert_eq!(label(0), "1.00 MiB to 64.0 MiB");
     assert_eq!(label(1), "below 64.0 KiB");
@@ -153,7 +156,7 @@ fn the_filter_of_a_group_finds_exactly_its_allocations() {
     for snapshot in fixtures() {
         let recording = Recording::of(snapshot);
         for device in recording.devices() {
-            for mode in MODES {
+            for mode in modes() {
                 let groups = groups_of(mode, device);
                 let allocations = &device.history.allocations;
                 let all = 0..allocations.len() as u32;

@@ -31,8 +31,8 @@ use sites::SitesPanel;
 use timelines::Timelines;
 use totals::Totals;
 use vramscope_core::analysis::compare::phases::different_phases;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::time::phase::PhasePeak;
-use vramscope_view::colour::ColourMode;
 use vramscope_view::display;
 use vramscope_view::stacked_curves::COLUMNS;
 
@@ -103,7 +103,7 @@ fn body(
     let panel = match choices.panel {
         ComparePanel::Sites => html! {
             <SitesPanel session={session.clone()} compared={compared.clone()} choices={choices.clone()} {theme}
-                has_colours={props.look.colour_by == ColourMode::CallSite} on_choose={choose.clone()} />
+                has_colours={props.look.colour_by == Property::CallSite} on_choose={choose.clone()} />
         },
         ComparePanel::Flame => html! {
             <FlamePanel session={session.clone()} compared={compared.clone()} choices={choices.clone()} {theme} on_choose={choose.clone()} />

@@ -1,6 +1,7 @@
 //! The meaning of the colours, with the sums of what is selected.
 
 use vramscope_core::analysis::time::selection::Selection;
+use vramscope_view::groups::name_of_segments;
 use yew::prelude::*;
 
 use crate::components::hooks::use_answer;
@@ -82,9 +83,9 @@ pub(super) fn Legend(props: &LegendProps) -> Html {
         (false, selection) => places.words(selection.unwrap_or(Selection::LiveAt(places.peak))),
     };
     let by = if is_of_segments {
-        of.colour_by.word_of_segments()
+        name_of_segments(of.colour_by)
     } else {
-        of.colour_by.word()
+        of.colour_by.name()
     };
     let title = format!("{}, by {by}", sentences::capital(&what));
     let is_map = of.picture == Picture::Map;

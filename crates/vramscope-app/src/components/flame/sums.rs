@@ -41,7 +41,7 @@ pub(super) fn colours(by: ColourBy) -> Html {
             "Each line of code has a colour of its own, that of its call site in all views. Libraries' code is paler; grey is no code",
         ),
         by => (
-            format!("coloured by {}", by.word()),
+            format!("coloured by {}", by.name()),
             "A box has the colour of its largest part; a bar at its lower edge and its tooltip tell the parts. The legend is beside",
         ),
     };

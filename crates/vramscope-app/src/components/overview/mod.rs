@@ -28,9 +28,9 @@ use crate::protocol::Note;
 use crate::protocol::views::overview::OverviewOf;
 use crate::state::ViewKind;
 use crate::state::choices::FlameChoices;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::report::findings::{Finding, is_calm};
 use vramscope_core::analysis::report::overview::Overview;
-use vramscope_view::colour::ColourMode;
 use vramscope_view::theme::Theme;
 
 #[component]
@@ -49,7 +49,7 @@ pub(super) fn OverviewView(props: &ViewProps) -> Html {
         .filter(|note| note.moment.is_none())
         .cloned()
         .collect();
-    let is_by_site = props.look.colour_by == ColourMode::CallSite;
+    let is_by_site = props.look.colour_by == Property::CallSite;
     let root = use_node_ref();
     // So that keys scroll the page.
     use_keys_on_show(&root, true);

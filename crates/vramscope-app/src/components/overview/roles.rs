@@ -1,7 +1,8 @@
 //! What the peak is made of, by role: a sentence, and a bar with its legend.
 
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::report::peak_roles::{PeakRoles, RoleTotal};
-use vramscope_core::analysis::search::filter::rows::of_role;
+use vramscope_core::analysis::search::filter::rows::of_name;
 use vramscope_view::colour::role_colour;
 use vramscope_view::display;
 use vramscope_view::theme::Theme;
@@ -63,7 +64,10 @@ fn title(row: &RoleTotal) -> String {
 }
 
 fn show(commands: &Commands, row: &RoleTotal) -> Callback<MouseEvent> {
-    let (dispatch, search) = (commands.dispatch.clone(), of_role(row.role).to_string());
+    let (dispatch, search) = (
+        commands.dispatch.clone(),
+        of_name(Property::Role, row.role.word()).to_string(),
+    );
     Callback::from(move |_: MouseEvent| {
         dispatch.emit(Action::View(ViewKind::Timeline));
         dispatch.emit(Action::Search(search.clone()));

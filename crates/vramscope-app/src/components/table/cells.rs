@@ -2,8 +2,10 @@
 
 use yew::prelude::*;
 
-use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
-use vramscope_view::colour::{ColourMode, Rgb};
+use vramscope_core::analysis::properties::{Kind, Property};
+use vramscope_core::analysis::report::allocations::{AllocationRow, Cell};
+use vramscope_core::analysis::time::lifetime::Lifetime;
+use vramscope_view::colour::Rgb;
 use vramscope_view::display;
 
 use super::super::site_label::{background, site_label};
@@ -17,68 +19,20 @@ const GAP_PX: u32 = 10;
 /// Which columns are shown, and how.
 #[derive(Clone)]
 pub(super) struct Cells {
-    columns: Vec<Column>,
+    columns: Vec<Property>,
     /// What the rows' colours stand for.
-    colour_by: ColourMode,
+    colour_by: Property,
     axis: Axis,
     /// Number of allocations of the device.
     allocations: u32,
     has_times: bool,
 }
 
-/// A column's heading, its explanation, and whether it holds numbers.
-fn head(column: Column) -> (&'static str, &'static str, bool) {
-    match column {
-        Column::Order => ("#", "Number in order of birth", true),
-        Column::Size => ("Size", "Bytes the program asked for", true),
-        Column::Block => (
-            "Block",
-            "Bytes of its block at the end, where it has one",
-            true,
-        ),
-        Column::Rounding => (
-            "Rounding",
-            "Bytes of its block beyond the requested ones",
-            true,
-        ),
-        Column::Site => ("Call site", "The innermost frame of user code", false),
-        Column::Operator => (
-            "Operator",
-            "The operator or autograd node that made it",
-            false,
-        ),
-        Column::Born => ("Allocated", "By which event, or when", true),
-        Column::Died => (
-            "Freed",
-            "The event, or time, at which its memory became free",
-            true,
-        ),
-        Column::Lifetime => ("Lifetime", "As far as recorded", true),
-        Column::Stream => (
-            "Stream",
-            "Streams in order of first appearance; 0 is the default one",
-            true,
-        ),
-        Column::Pool => ("Pool", "Memory pool", false),
-        Column::Category => ("Category", "As the profiler tells it", false),
-        Column::Role => (
-            "Role",
-            "What it is for, inferred from stacks, lifetimes and sizes",
-            false,
-        ),
-        Column::Metadata => ("Metadata", "The text the program had set", false),
-        Column::Address => (
-            "Address",
-            "Start address, and how often it was used before",
-            false,
-        ),
-    }
-}
-
 /// The headings. A click sorts.
-pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Column>) -> Html {
-    let one = |&column: &Column| {
-        let (name, help, is_number) = head(column);
+pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Property>) -> Html {
+    let one = |&column: &Property| {
+        let (name, help) = (column.row().heading, column.row().help);
+        let is_number = !matches!(column.kind(), Kind::Name | Kind::Choice | Kind::Address);
         let is_sorted = column == choices.column;
         let arrow = match choices.is_descending {
             _ if !is_sorted => "",
@@ -96,7 +50,7 @@ pub(super) fn heads(cells: &Cells, choices: &TableChoices, on_sort: Callback<Col
 }
 
 impl Cells {
-    pub(super) fn of(props: &ViewProps, columns: Vec<Column>) -> Self {
+    pub(super) fn of(props: &ViewProps, columns: Vec<Property>) -> Self {
         let facts = props.file.facts();
         Self {
             columns,
@@ -123,94 +77,67 @@ impl Cells {
 
     /// A column's least width in px, and its share of the remaining width. Columns with a share hold texts, which may
     /// be cut; the values of the others fit.
-    fn width(&self, column: Column) -> (u32, u32) {
-        match column {
-            Column::Order => {
+    fn width(&self, column: Property) -> (u32, u32) {
+        match (column, column.kind()) {
+            (Property::Order, _) => {
                 let digits = display::count(self.allocations.into()).len();
                 ((digits as u32 * 8).max(32), 0)
             }
-            Column::Lifetime if !self.has_times => (124, 0),
-            Column::Size | Column::Block | Column::Rounding | Column::Lifetime => (68, 0),
-            Column::Site => (150, 8),
-            Column::Operator => (80, 3),
-            Column::Born | Column::Died if self.axis == Axis::Events => (70, 0),
-            Column::Born | Column::Died => (86, 0),
-            Column::Stream => (52, 0),
-            Column::Pool => (104, 1),
-            Column::Category | Column::Role => (84, 1),
-            Column::Metadata => (80, 2),
-            Column::Address => (106, 0),
+            (Property::CallSite, _) => (150, 8),
+            (Property::Stream, _) | (_, Kind::Number) => (52, 0),
+            (Property::Pool, _) => (104, 1),
+            (_, Kind::Bytes) => (68, 0),
+            (_, Kind::Length) => (if self.has_times { 68 } else { 124 }, 0),
+            (_, Kind::Moment) => (if self.axis == Axis::Events { 70 } else { 86 }, 0),
+            (_, Kind::Address) => (106, 0),
+            (_, Kind::Choice) => (84, 1),
+            (_, Kind::Name) => (80, 3),
         }
     }
 
     pub(super) fn row(&self, row: &AllocationRow, colour: Rgb) -> Html {
+        let cells = self.columns.iter().zip(&row.cells);
         html! {
             <div class="allocation-row" style="grid-template-columns:var(--columns)">
-                { for self.columns.iter().map(|&column| self.cell(row, colour, column)) }
+                { for cells.map(|(&column, cell)| self.cell(column, cell, colour)) }
             </div>
         }
     }
 
-    fn cell(&self, row: &AllocationRow, colour: Rgb, column: Column) -> Html {
-        let number = |text: String, title: String| {
-            html! { <span class="number" title={title}>{ text }</span> }
-        };
-        let bytes = |bytes: Option<u64>| match bytes {
-            Some(bytes) => number(display::bytes(bytes), display::bytes_exact(bytes)),
-            None => {
-                html! { <span class="number muted" title="Not recorded: it was freed before the end" /> }
+    fn cell(&self, column: Property, cell: &Cell, colour: Rgb) -> Html {
+        match (cell, column) {
+            (Cell::Unknown, _) => unknown(column),
+            (Cell::Name(site), Property::CallSite) => self.site(site, colour),
+            (Cell::Name(name), _) => html! { <span title={name.clone()}>{ name }</span> },
+            (Cell::Bytes(bytes), _) => number(display::bytes(*bytes), display::bytes_exact(*bytes)),
+            (Cell::Number(order), Property::Order) => {
+                html! { <span class="number muted">{ display::count(*order) }</span> }
             }
-        };
-        let text = |text: Option<&str>| {
-            let text = text.unwrap_or_default().to_owned();
-            html! { <span title={text.clone()}>{ text }</span> }
-        };
-        match column {
-            Column::Order => {
-                let order = display::count(u64::from(row.allocation.0) + 1);
-                html! { <span class="number muted">{ order }</span> }
-            }
-            Column::Size => bytes(Some(row.requested_bytes)),
-            Column::Block => bytes(row.block_bytes),
-            Column::Rounding => bytes(
-                row.block_bytes
-                    .map(|block| block.saturating_sub(row.requested_bytes)),
-            ),
-            Column::Site => self.site(row, colour),
-            Column::Operator => text(Some(&row.operator)),
-            Column::Born if row.born == 0 => {
+            (Cell::Number(count), _) => number(display::count(*count), String::new()),
+            (Cell::Moment { moment: 0, .. }, _) => {
                 html! { <span class="number muted" title="Before the recording began">{ "before" }</span> }
             }
-            Column::Born => self.moment(row.born, row.born_us),
-            Column::Died => match row.died {
-                Some(died) => self.moment(died, row.died_us),
-                None => {
-                    html! { <span class="number muted" title="Still live at the end">{ "still live" }</span> }
-                }
-            },
-            Column::Lifetime => lifetime(row),
-            Column::Stream => number(
-                row.stream
-                    .map_or_else(String::new, |stream| stream.to_string()),
-                String::new(),
-            ),
-            Column::Pool => text(row.pool.as_deref()),
-            Column::Category => text(row.category.as_deref()),
-            Column::Role => text(Some(row.role.label())),
-            Column::Metadata => text(row.metadata.as_deref()),
-            Column::Address => {
-                let name = display::allocation_id(row.address, row.version);
-                html! { <span class="mono" title={name}>{ display::address(row.address) }</span> }
+            (
+                Cell::Moment {
+                    moment,
+                    since_start_us,
+                },
+                _,
+            ) => self.moment(*moment, *since_start_us),
+            (Cell::Lifetime(life), _) => lifetime(life),
+            (Cell::Address { address, version }, _) => {
+                let name = display::allocation_id(*address, *version);
+                html! { <span class="mono" title={name}>{ display::address(*address) }</span> }
             }
         }
     }
 
     /// The call site, after the colour that the row has in the pictures.
-    fn site(&self, row: &AllocationRow, colour: Rgb) -> Html {
+    fn site(&self, site: &str, colour: Rgb) -> Html {
         html! {
-            <span class="site" title={row.site.clone()}>
-                <span class="swatch" title={format!("Its colour by {}", self.colour_by.word())} style={background(colour)} aria-hidden="true" />
-                { site_label(&row.site) }
+            <span class="site" title={site.to_owned()}>
+                <span class="swatch" title={format!("Its colour by {}", self.colour_by.name())} style={background(colour)} aria-hidden="true" />
+                { site_label(site) }
             </span>
         }
     }
@@ -227,8 +154,24 @@ impl Cells {
     }
 }
 
-fn lifetime(row: &AllocationRow) -> Html {
-    let life = &row.lifetime;
+/// What stands in place of a value that there is not.
+fn unknown(column: Property) -> Html {
+    match (column, column.kind()) {
+        (Property::Died, _) => {
+            html! { <span class="number muted" title="Still live at the end">{ "still live" }</span> }
+        }
+        (_, Kind::Bytes) => {
+            html! { <span class="number muted" title="Not recorded: it was freed before the end" /> }
+        }
+        _ => html! { <span /> },
+    }
+}
+
+fn number(text: String, title: String) -> Html {
+    html! { <span class="number" title={title}>{ text }</span> }
+}
+
+fn lifetime(life: &Lifetime) -> Html {
     let events = format!("{} events", display::count(u64::from(life.events)));
     let (shown, other) = match life.us {
         Some(us) => (display::duration(us), events),

@@ -6,7 +6,8 @@ mod csv;
 use crate::components::hooks::{Kept, use_effect_on, use_kept};
 use yew::prelude::*;
 
-use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
+use vramscope_core::analysis::properties::Property;
+use vramscope_core::analysis::report::allocations::AllocationRow;
 use vramscope_core::ids::AllocationId;
 use vramscope_view::colour::Rgb;
 use vramscope_view::display;
@@ -199,7 +200,7 @@ fn sums(props: &ViewProps, window: &TableWindow) -> Html {
     }
 }
 
-fn sort(commands: &Commands, choices: &TableChoices) -> Callback<Column> {
+fn sort(commands: &Commands, choices: &TableChoices) -> Callback<Property> {
     let choices = choices.clone();
     commands
         .dispatch

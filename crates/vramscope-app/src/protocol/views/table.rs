@@ -1,12 +1,13 @@
 //! The questions of the table of allocations.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::report::allocations::{AllocationRow, Column};
+use vramscope_core::analysis::properties::Property;
+use vramscope_core::analysis::report::allocations::AllocationRow;
 use vramscope_core::analysis::search::filter::Totals;
 pub use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
-use vramscope_view::colour::{ColourMode, Rgb};
+use vramscope_view::colour::Rgb;
 
 use super::filter::FilterText;
 use crate::protocol::ThemeName;
@@ -19,7 +20,7 @@ pub struct TableOrder {
     pub filter: Option<FilterText>,
     /// The allocations to list, of those that match.
     pub selection: Selection,
-    pub column: Column,
+    pub column: Property,
     /// Whether the largest come first.
     pub is_descending: bool,
 }
@@ -38,7 +39,7 @@ pub enum Question {
         /// The moment at which live bytes are counted; the device's peak if there is none.
         moment: Option<u32>,
         /// What the rows' colours stand for, and the theme that they are of.
-        colour_by: ColourMode,
+        colour_by: Property,
         theme: ThemeName,
     },
     /// A piece of the table as CSV. Answered by [`Answer::Csv`] with the bytes of its lines attached.
@@ -82,6 +83,7 @@ pub struct TableWindow {
     pub all_rows: u32,
     /// The first row of the window.
     pub first: u32,
+    /// With a cell for each of [`Self::columns`].
     pub rows: Vec<AllocationRow>,
     /// Per row, its colour in the legend.
     pub colours: Vec<Rgb>,
@@ -89,6 +91,6 @@ pub struct TableWindow {
     pub place: Option<u32>,
     /// Sums over all rows of the table.
     pub totals: Totals,
-    /// Columns with any value.
-    pub columns: Vec<Column>,
+    /// The columns that tell its allocations apart.
+    pub columns: Vec<Property>,
 }

@@ -1,7 +1,7 @@
 //! The user's choices in the table of allocations.
 
 use serde::{Deserialize, Serialize};
-use vramscope_core::analysis::report::allocations::Column;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::time::selection::Selection;
 
 use crate::state::selected::Places;
@@ -10,7 +10,7 @@ use crate::state::selected::Places;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableChoices {
-    pub column: Column,
+    pub column: Property,
     /// Whether the largest come first.
     pub is_descending: bool,
     /// Whether only what is selected is listed; `None` = if that is a range. A cursor moves with every match and event
@@ -22,7 +22,7 @@ impl Default for TableChoices {
     /// The largest allocations come first.
     fn default() -> Self {
         Self {
-            column: Column::Size,
+            column: Property::Size,
             is_descending: true,
             only_selected: None,
         }
@@ -32,15 +32,11 @@ impl Default for TableChoices {
 impl TableChoices {
     /// The choices after a click on a column's head: another column in its natural direction, or the same one reversed.
     #[must_use]
-    pub fn sort_by(&self, column: Column) -> Self {
+    pub fn sort_by(&self, column: Property) -> Self {
         let is_descending = if column == self.column {
             !self.is_descending
         } else {
-            // Sizes and lengths begin with the largest, which matter most. All other columns ascend.
-            matches!(
-                column,
-                Column::Size | Column::Block | Column::Rounding | Column::Lifetime
-            )
+            column.is_largest_first()
         };
         Self {
             column,
@@ -91,12 +87,16 @@ mod tests {
 
     #[test]
     fn a_second_click_turns_the_order() {
-        let by_site = TableChoices::default().sort_by(Column::Site);
+        let by_site = TableChoices::default().sort_by(Property::CallSite);
         assert_eq!(
             (by_site.column, by_site.is_descending),
-            (Column::Site, false)
+            (Property::CallSite, false)
         );
-        assert!(by_site.sort_by(Column::Site).is_descending);
-        assert!(!TableChoices::default().sort_by(Column::Size).is_descending);
+        assert!(by_site.sort_by(Property::CallSite).is_descending);
+        assert!(
+            !TableChoices::default()
+                .sort_by(Property::Size)
+                .is_descending
+        );
     }
 }

@@ -6,10 +6,9 @@ use crate::protocol::{
     DetailsOf, DevicesWithin, DrawRequest, EventOf, HitOf, LegendOf, Look, Picture, ThemeName,
     Viewport,
 };
-use vramscope_core::analysis::report::allocations::Column;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_core::model::PoolId;
-use vramscope_view::colour::ColourMode;
 
 const FILE: &[u8] = include_bytes!("../../../../../tests/fixtures/synth/scenario-pools.pickle");
 
@@ -138,7 +137,7 @@ fn rows_have_the_numbers_of_the_whole_file() {
             device: device.index(),
             filter: None,
             selection: Selection::All,
-            column: Column::Born,
+            column: Property::Born,
             is_descending: false,
         };
         let question = Question::Table(table::Question::Rows {
@@ -147,7 +146,7 @@ fn rows_have_the_numbers_of_the_whole_file() {
             count: table::MOST_ROWS,
             locate,
             moment: None,
-            colour_by: ColourMode::default(),
+            colour_by: Property::default(),
             theme: ThemeName::default(),
         });
         match ask(&mut kept, &whole, &pool, &question) {

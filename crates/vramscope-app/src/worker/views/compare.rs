@@ -11,8 +11,8 @@ use vramscope_core::analysis::code::frame_groups::GroupOptions;
 use vramscope_core::analysis::compare::changes::{Comparison, compare};
 use vramscope_core::analysis::compare::headline::headline;
 use vramscope_core::analysis::compare::side::{Profile, ProfileNames, profile};
-use vramscope_core::analysis::groups::grouping::GroupBy;
 use vramscope_core::analysis::groups::turnover::{Turnover, turnover};
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::report::named_moments::named_moments;
 use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 use vramscope_core::analysis::time::history::History;
@@ -229,7 +229,7 @@ fn compared(
             ["A", "B"],
             comparison.total,
             &comparison.sites,
-            GroupBy::CallSite,
+            Property::CallSite,
         ),
         before: brief(old),
         after: brief(new),

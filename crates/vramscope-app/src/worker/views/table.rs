@@ -4,8 +4,9 @@
 
 use std::rc::Rc;
 
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::report::allocations::{
-    Column, Permutations, columns_with_values, place_of, rows,
+    Permutations, columns_with_values, place_of, rows,
 };
 use vramscope_core::analysis::search::filter::{Totals, totals};
 use vramscope_core::bitset::BitSet;
@@ -24,7 +25,7 @@ use crate::protocol::{Extra, Look};
 #[derive(Default)]
 pub(super) struct Cache {
     sorted: Option<(DeviceIndex, Permutations)>,
-    columns: Option<(DeviceIndex, Vec<Column>)>,
+    columns: Option<(DeviceIndex, Vec<Property>)>,
     table: Option<TableRows>,
 }
 
@@ -118,7 +119,7 @@ impl Cache {
         Some(TableWindow {
             all_rows: table.rows.len() as u32,
             first,
-            rows: rows(*device, cut(&table.rows, first, count)),
+            rows: rows(*device, &columns, cut(&table.rows, first, count)).collect(),
             colours: Vec::new(),
             place: locate.and_then(|allocation| place_of(&table.rows, allocation)),
             totals,

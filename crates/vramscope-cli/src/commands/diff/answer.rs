@@ -6,8 +6,8 @@ use vramscope_core::analysis::compare::changes::{
 use vramscope_core::analysis::compare::headline::headline;
 use vramscope_core::analysis::compare::phases::different_phases;
 use vramscope_core::analysis::compare::side::Figures;
-use vramscope_core::analysis::groups::grouping::GroupBy;
 use vramscope_core::analysis::groups::turnover::Amount;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::units::Count;
 
 use super::sides::{Pair, Side};
@@ -15,7 +15,7 @@ use crate::output::wrap;
 use crate::report::{Cell, Column, Part, column, sum};
 
 /// The part about a pair, and its changes by call site, the largest first.
-pub(super) fn part(pair: &Pair, by: GroupBy) -> (Part, Vec<SiteChange>) {
+pub(super) fn part(pair: &Pair, by: Property) -> (Part, Vec<SiteChange>) {
     let Pair { before, after, .. } = pair;
     let file = match before.file == after.file {
         true => after.file.clone(),
@@ -42,13 +42,13 @@ pub(super) fn part(pair: &Pair, by: GroupBy) -> (Part, Vec<SiteChange>) {
 
 /// The sentence about a pair, and its changes.
 #[cfg(unix)]
-pub(super) fn in_short(pair: &Pair, by: GroupBy) -> (String, Vec<SiteChange>) {
+pub(super) fn in_short(pair: &Pair, by: Property) -> (String, Vec<SiteChange>) {
     let changes = changes(named(&pair.before), named(&pair.after));
     (sentence(pair, &changes, by), changes)
 }
 
 /// The sentence that Compare begins with in the page, too, and whether only one of them grows.
-fn sentence(pair: &Pair, changes: &[SiteChange], by: GroupBy) -> String {
+fn sentence(pair: &Pair, changes: &[SiteChange], by: Property) -> String {
     let Pair { before, after, .. } = pair;
     let names = match before.file == after.file {
         true => ["the first moment", "the second moment"],

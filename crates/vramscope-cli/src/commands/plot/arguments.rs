@@ -4,7 +4,6 @@ use clap::ValueEnum;
 use vramscope_core::analysis::code::frame_groups::{Fold, FrameGrouping};
 use vramscope_core::analysis::time::selection::Weight;
 use vramscope_view::axes::XUnit;
-use vramscope_view::colour::ColourMode;
 use vramscope_view::flame::Shape;
 use vramscope_view::plot::views;
 use vramscope_view::theme::ThemeName;
@@ -64,57 +63,6 @@ impl Surroundings {
         match self {
             Self::Light => ThemeName::Light,
             Self::Dark => ThemeName::Dark,
-        }
-    }
-}
-
-/// The meaning of the colours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum Colour {
-    /// The call site
-    Site,
-    /// The call site's function
-    Function,
-    /// The call site's file
-    File,
-    /// The call site's Python module or C++ namespace
-    Module,
-    /// The first part of that: the package
-    Package,
-    /// The innermost annotated range around its allocation
-    Annotation,
-    /// The operator or autograd node that made it
-    Operator,
-    /// The size
-    Size,
-    /// The stream it was allocated on
-    Stream,
-    /// The memory pool it comes from
-    Pool,
-    /// The profiler's category; of segments, the sizes they serve
-    Category,
-    /// What it is for, inferred; of segments, the sizes they serve
-    Role,
-    /// The time of its allocation
-    Age,
-}
-
-impl Colour {
-    pub(super) fn mode(self) -> ColourMode {
-        match self {
-            Self::Site => ColourMode::CallSite,
-            Self::Function => ColourMode::Function,
-            Self::File => ColourMode::File,
-            Self::Module => ColourMode::Module,
-            Self::Package => ColourMode::Package,
-            Self::Annotation => ColourMode::Annotation,
-            Self::Operator => ColourMode::Operator,
-            Self::Size => ColourMode::Size,
-            Self::Stream => ColourMode::Stream,
-            Self::Pool => ColourMode::Pool,
-            Self::Category => ColourMode::Category,
-            Self::Role => ColourMode::Role,
-            Self::Age => ColourMode::Age,
         }
     }
 }

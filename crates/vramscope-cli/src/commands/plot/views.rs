@@ -1,9 +1,9 @@
 //! The options as the description of a view.
 
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::search::filter::parse_decimal;
 use vramscope_core::analysis::time::selection::Selection;
 use vramscope_view::axes::XUnit;
-use vramscope_view::colour::ColourMode;
 use vramscope_view::flame::NodeKey;
 use vramscope_view::plot::views::{AllocatorView, FlameView, LinesOver, OverTimeView, View};
 use vramscope_view::raster::Bands;
@@ -19,7 +19,7 @@ use crate::subject::Device;
 pub(super) fn view(
     options: &Options,
     device: &Device<'_>,
-    usual: ColourMode,
+    usual: Property,
 ) -> Result<View, Failure> {
     Ok(match options.view {
         ViewKind::Allocator => View::Allocator(AllocatorView {
@@ -37,10 +37,10 @@ pub(super) fn view(
 }
 
 /// What the colours mean: what the user chose, or else what the page would.
-fn colours(options: &Options, usual: ColourMode, picture: Option<Picture>) -> ColourMode {
+fn colours(options: &Options, usual: Property, picture: Option<Picture>) -> Property {
     match options.colour {
-        Some(chosen) => chosen.mode(),
-        None if picture == Some(Picture::Segments) => ColourMode::CallSite,
+        Some(chosen) => chosen,
+        None if picture == Some(Picture::Segments) => Property::CallSite,
         None => usual,
     }
 }
@@ -49,7 +49,7 @@ fn over_time(
     options: &Options,
     picture: Picture,
     device: &Device<'_>,
-    usual: ColourMode,
+    usual: Property,
 ) -> Result<OverTimeView, Failure> {
     let axis = options.axis.unwrap_or_default().unit();
     if axis == XUnit::Time && !device.has_times() {
@@ -106,7 +106,7 @@ fn in_seconds(range: &str) -> String {
     }
 }
 
-fn flame(options: &Options, device: &Device<'_>, usual: ColourMode) -> Result<FlameView, Failure> {
+fn flame(options: &Options, device: &Device<'_>, usual: Property) -> Result<FlameView, Failure> {
     Ok(FlameView {
         selection: selection(options, device)?,
         colour_by: colours(options, usual, None),

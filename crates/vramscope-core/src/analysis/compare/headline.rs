@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 
 use super::changes::{Change, SiteChange};
 use crate::analysis::code::call_sites::NO_STACK;
-use crate::analysis::groups::grouping::GroupBy;
+use crate::analysis::properties::Property;
 use crate::units::{Bytes, Count};
 
 /// The comparison as a sentence. `names` are what the sides are called, `groups` their differences, the largest first.
 #[must_use]
-pub fn headline(names: [&str; 2], total: Change, groups: &[SiteChange], by: GroupBy) -> String {
+pub fn headline(names: [&str; 2], total: Change, groups: &[SiteChange], by: Property) -> String {
     let [a, b] = names;
     let (before, after) = (total.before.bytes, total.after.bytes);
     let digits = Bytes::digits_apart(&[before, after]);
@@ -23,7 +23,7 @@ pub fn headline(names: [&str; 2], total: Change, groups: &[SiteChange], by: Grou
     let largest = groups.first().filter(|group| !group.change.is_none());
     let Some(largest) = largest else {
         let alike = match by {
-            GroupBy::CallSite => "from the same call sites",
+            Property::CallSite => "from the same call sites",
             _ => "group by group",
         };
         return capitalised(&format!("{whole}, {alike}."));
@@ -46,7 +46,7 @@ fn capitalised(sentence: &str) -> String {
 }
 
 /// `at model.py:39 forward (linear): +6.02 GiB, 220 more allocations`.
-fn of_one(site: &SiteChange, by: GroupBy) -> String {
+fn of_one(site: &SiteChange, by: Property) -> String {
     let operators = match &*site.operators {
         "" => String::new(),
         operators => format!(" ({operators})"),
@@ -64,7 +64,7 @@ fn of_one(site: &SiteChange, by: GroupBy) -> String {
     };
     let place = match &*site.label {
         NO_STACK => "where no stack is recorded".to_owned(),
-        label if by.is_place() => format!("at {label}"),
+        label if by.frames().is_some() => format!("at {label}"),
         label => format!("in {label}"),
     };
     format!(
@@ -91,10 +91,10 @@ mod tests {
     }
 
     fn said(before: Side<'_>, after: Side<'_>) -> String {
-        said_of(["A", "B"], before, after, GroupBy::CallSite)
+        said_of(["A", "B"], before, after, Property::CallSite)
     }
 
-    fn said_of(names: [&str; 2], before: Side<'_>, after: Side<'_>, by: GroupBy) -> String {
+    fn said_of(names: [&str; 2], before: Side<'_>, after: Side<'_>, by: Property) -> String {
         let total = |side: Side<'_>| Amount {
             bytes: side.iter().map(|(_, mib, _)| mib << 20).sum(),
             count: side.iter().map(|(_, _, count)| count).sum(),
@@ -144,12 +144,12 @@ mod tests {
                 names,
                 &[("activation", 30, 2)],
                 &[("activation", 10, 1)],
-                GroupBy::Role
+                Property::Role
             ),
             "The second file has 20.0 MiB less than the first file (30.0 MiB → 10.0 MiB), most of it in activation: −20.0 MiB, 1 fewer allocation."
         );
         assert_eq!(
-            said_of(names, &[("f", 1, 1)], &[("f", 1, 1)], GroupBy::Function),
+            said_of(names, &[("f", 1, 1)], &[("f", 1, 1)], Property::Function),
             "The first file and the second file have the same 1.00 MiB, group by group."
         );
     }

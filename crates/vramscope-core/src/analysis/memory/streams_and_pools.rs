@@ -11,7 +11,7 @@ use crate::Snapshot;
 use crate::analysis::time::history::History;
 use crate::ids::{AllocationId, ContextId, SegmentId};
 use crate::model::{Action, Context, DeviceIndex, Segment};
-use crate::sorting::{SortFew, counts};
+use crate::sorting::SortFew;
 
 /// The final state's segment that contains an address; `None` if there is none. Searches all segments of the
 /// device; use [`column`] for many allocations.
@@ -184,20 +184,6 @@ impl<T> FewValues<T> {
             Places::Few(of) => of[row].into(),
             Places::Many(of) => of[row] as usize,
         }
-    }
-
-    /// The values with the number of rows that have each; a value may be there several times.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (T, u64)>
-    where
-        T: Copy,
-    {
-        let values = self.values.len();
-        let counts = match &self.of {
-            Places::Few(of) => counts(values, of.iter().map(|&place| place.into())),
-            Places::Many(of) => counts(values, of.iter().map(|&place| place as usize)),
-        };
-        let known = self.values.iter().zip(counts);
-        known.filter_map(|(value, count)| Some(((*value)?, count)))
     }
 
     /// The value of a row; `None` if there is no such row.

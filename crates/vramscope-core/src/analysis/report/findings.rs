@@ -35,6 +35,7 @@ use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Gap;
 use crate::analysis::memory::releases::Releases;
 use crate::analysis::memory::settings::AllocatorConfig;
+use crate::analysis::properties::Property;
 use crate::analysis::recording::Device;
 use crate::analysis::report::device_words;
 use crate::analysis::search::filter::{Filter, rows};
@@ -252,7 +253,7 @@ impl FindingRow {
     #[must_use]
     pub fn filter(&self) -> Option<Filter> {
         let site = self.site.filter(|&site| site != CallSiteId::NONE);
-        site.map(|_| rows::of_call_site(&self.label))
+        site.map(|_| rows::of_name(Property::CallSite, &self.label))
     }
 }
 

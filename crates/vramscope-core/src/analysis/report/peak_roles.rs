@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::groups::grouping::{GroupColumn, group_totals};
+use crate::analysis::properties::Property;
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Confidence, Role};
 use crate::analysis::time::byte_steps::{ByteChanges, first_most};
@@ -52,7 +53,7 @@ impl PeakRoles {
     #[must_use]
     pub fn at(device: Device<'_>, moment: u32) -> Self {
         let history = device.history;
-        let column = GroupColumn::of_roles(device);
+        let column = GroupColumn::of(device, Property::Role, 1);
         let live = Selection::LiveAt(moment);
         let mut rows: Vec<RoleTotal> = group_totals(history, &column, live)
             .into_iter()

@@ -9,10 +9,10 @@ use vramscope_core::analysis::recording::Device;
 use vramscope_core::units::Bytes;
 
 use super::{Format, Sheet, Subject, legend_lines, moment_words};
-use crate::colour::ColourMode;
 use crate::groups::Groups;
 use crate::plot::{Legend, LegendLine, Plot, PlotError, StatePlot};
 use crate::theme::Theme;
+use vramscope_core::analysis::properties::Property;
 
 /// The allocator's state at a moment.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct AllocatorView {
     /// Moment of the state.
     pub moment: u32,
     /// Meaning of the colours.
-    pub colour_by: ColourMode,
+    pub colour_by: Property,
 }
 
 pub(super) fn file(
@@ -63,7 +63,7 @@ pub(super) fn file(
             title: &format!(
                 "in the segments {}, by {}",
                 moment_words(moment, history.event_count),
-                view.colour_by.word()
+                view.colour_by.name()
             ),
             lines: &legend,
         },

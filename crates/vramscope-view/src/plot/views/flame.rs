@@ -13,11 +13,11 @@ use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::units::{Bytes, Count};
 
 use super::{Format, Sheet, Subject, legend_lines, selection_words};
-use crate::colour::ColourMode;
 use crate::flame::{BoxColours, GroupColours, Mixes, NodeKey, NodeKeys, Shape, weight_text};
 use crate::groups::Groups;
 use crate::plot::{FlamePlot, Legend, Plot, PlotError};
 use crate::theme::Theme;
+use vramscope_core::analysis::properties::Property;
 
 /// A flame graph of selected allocations.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct FlameView {
     /// Selected allocations.
     pub selection: Selection,
     /// Meaning of a box's colour: that of most of its allocations, or of its code by call site.
-    pub colour_by: ColourMode,
+    pub colour_by: Property,
     /// Meaning of a box's width.
     pub weight: Weight,
     /// Property by which frames are merged.
@@ -73,7 +73,7 @@ pub(super) fn file(
         let totals = groups.totals(&device.history.allocations.bytes, rows);
         legend_lines(groups, &totals)
     });
-    let by = view.colour_by.word();
+    let by = view.colour_by.name();
     let legend_title = format!("by {by}: each box in the colour of most of its memory");
     let keys = NodeKeys::of(&tree, &table);
     let focus = keys.node(view.focus).unwrap_or(0);
@@ -124,7 +124,7 @@ fn colours(
     let sites = device.call_sites().sites().iter();
     let sites: HashSet<&str> = sites.map(|site| site.label.as_str()).collect();
     let of_code = GroupColours::of(table, theme, leaders, |label| sites.contains(label));
-    let groups = (view.colour_by != ColourMode::CallSite)
+    let groups = (view.colour_by != Property::CallSite)
         .then(|| Groups::of(view.colour_by, theme, leaders, device));
     (of_code, groups)
 }

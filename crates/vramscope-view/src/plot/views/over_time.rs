@@ -12,9 +12,8 @@ use vramscope_core::units::{Bytes, Count};
 use super::{Format, Sheet, Subject, legend_lines, moment_words};
 use crate::axes::XUnit;
 use crate::band_labels::BandNames;
-use crate::colour::ColourMode;
 use crate::decorations::Sources;
-use crate::groups::{Groups, Lives};
+use crate::groups::{Groups, Lives, name_of_segments};
 use crate::map::{Lanes, MemoryMap};
 use crate::plot::{Legend, LegendLine, OverTime, Plot, PlotError, Stack};
 use crate::raster::{Bands, TimelineIndex};
@@ -23,6 +22,7 @@ use crate::restacked::{Restacked, Stacking, pieces_in_pool};
 use crate::segment_bands::SegmentBands;
 use crate::theme::Theme;
 use crate::views::Picture;
+use vramscope_core::analysis::properties::Property;
 
 /// Memory over time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct OverTimeView {
     /// Unit of the x axis; events if the recording has no times.
     pub axis: XUnit,
     /// Meaning of the colours.
-    pub colour_by: ColourMode,
+    pub colour_by: Property,
     /// Visible range of the x axis, in its unit; `None` for all of it.
     pub x: Option<(f64, f64)>,
     /// Visible range of the y axis, bytes; `None` for all of it.
@@ -222,7 +222,7 @@ impl Drawing<'_> {
         };
         let held = (0..segments.len() as u32).filter(is_held);
         let shown = self.moments(&bands).unwrap_or(peak..=peak);
-        let by = mode.word_of_segments();
+        let by = name_of_segments(mode);
         let peak_bytes = bands.total_bytes.at(peak);
         let (at_most, when) = if device.history.has_trace() {
             ("at most ", " at the highest moment")
@@ -296,7 +296,7 @@ impl Drawing<'_> {
             Some(_) => "the highest moment shown",
             None => "the peak",
         };
-        format!("live at {when}, by {}", self.view.colour_by.word())
+        format!("live at {when}, by {}", self.view.colour_by.name())
     }
 
     fn live_subtitle(&self, peak_moment: u32) -> String {

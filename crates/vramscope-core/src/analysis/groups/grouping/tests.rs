@@ -5,18 +5,6 @@ use crate::analysis::recording::Recording;
 use crate::decode;
 
 const FILE: &[u8] = include_bytes!("../../../../../../tests/fixtures/torch-2.15.0/training.pickle");
-const BY: [GroupBy; 10] = [
-    GroupBy::CallSite,
-    GroupBy::Function,
-    GroupBy::File,
-    GroupBy::Module,
-    GroupBy::Package,
-    GroupBy::Category,
-    GroupBy::Role,
-    GroupBy::Pool,
-    GroupBy::Stream,
-    GroupBy::Annotation,
-];
 
 fn with_device<T>(of: impl Fn(Device<'_>) -> T) -> T {
     let recording = Recording::of(decode(FILE).unwrap());
@@ -27,7 +15,7 @@ fn with_device<T>(of: impl Fn(Device<'_>) -> T) -> T {
 fn groups_add_up_to_what_is_live() {
     with_device(|device| {
         let history = device.history;
-        for by in BY {
+        for by in Property::all().filter(|by| by.is_grouped()) {
             for depth in [1, 3] {
                 let column = GroupColumn::of(device, by, depth);
                 assert_eq!(column.of.len(), history.allocations.len());
@@ -44,7 +32,7 @@ fn groups_add_up_to_what_is_live() {
 #[test]
 fn by_line_a_row_is_the_call_site() {
     with_device(|device| {
-        let column = GroupColumn::of(device, GroupBy::CallSite, 1);
+        let column = GroupColumn::of(device, Property::CallSite, 1);
         for (row, &site) in device.site_of().iter().enumerate() {
             let label = column.label(AllocationId::from_index(row));
             assert_eq!(label, device.call_sites().get(site).label);
@@ -55,7 +43,7 @@ fn by_line_a_row_is_the_call_site() {
 #[test]
 fn more_depth_only_divides() {
     with_device(|device| {
-        for by in [GroupBy::CallSite, GroupBy::Function, GroupBy::Module] {
+        for by in [Property::CallSite, Property::Function, Property::Module] {
             let (flat, deep) = (
                 GroupColumn::of(device, by, 1),
                 GroupColumn::of(device, by, 3),

@@ -6,9 +6,10 @@ use super::{
     Evidence, EvidenceOf, Finding, FindingKind, FindingRow, FindingTable, Material, ROWS,
     SettingAdvice, Severity, is_notable,
 };
-use crate::analysis::groups::grouping::{GroupBy, GroupColumn};
+use crate::analysis::groups::grouping::GroupColumn;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::gap::Gap;
+use crate::analysis::properties::Property;
 use crate::analysis::report::fragmentation::pinned;
 use crate::units::Bytes;
 
@@ -82,7 +83,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
 
 /// The call sites whose allocations keep segments of which at least half is free.
 fn holders(material: Material<'_>, moment: u32) -> FindingTable {
-    let sites = GroupColumn::of(material.device, GroupBy::CallSite, 1);
+    let sites = GroupColumn::of(material.device, Property::CallSite, 1);
     let (_, holders) = pinned(&material.device.state_at(moment), &sites, true);
     let rows = holders.iter().take(ROWS).map(|holder| FindingRow {
         label: sites.labels[holder.group as usize].clone(),

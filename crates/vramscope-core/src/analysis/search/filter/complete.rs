@@ -11,6 +11,7 @@ use super::number;
 use super::pattern::Pattern;
 use super::term::{Term, TextField};
 use super::vocabulary::{Vocabulary, Word};
+use crate::analysis::properties::{Kind, Property};
 
 /// Maximum number of candidates.
 const CANDIDATES_LIMIT: usize = 40;
@@ -148,7 +149,7 @@ fn all_keys(beginning: &str) -> Vec<Candidate> {
 
 fn sign_of(kind: KeyKind) -> &'static str {
     match kind {
-        KeyKind::Bytes(_) | KeyKind::Length(_) | KeyKind::When(_) => ">",
+        KeyKind::Number(_) | KeyKind::Length(_) | KeyKind::When(_) => ">",
         KeyKind::Live => "@",
         _ => ":",
     }
@@ -159,24 +160,28 @@ fn anywhere(part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
     if part.len() < 2 {
         return Vec::new();
     }
-    let kinds = [
-        (TextField::Site, &vocabulary.sites, false),
-        (TextField::Operator, &vocabulary.operators, true),
-        (TextField::Function, &vocabulary.functions, true),
-        (TextField::Category, &vocabulary.categories, true),
-        (TextField::Role, &vocabulary.roles, true),
-        (TextField::Annotation, &vocabulary.annotations, true),
-        (TextField::File, &vocabulary.files, true),
-        (TextField::Metadata, &vocabulary.metadata, true),
-    ];
-    kinds
-        .into_iter()
-        .flat_map(|(field, words, is_whole)| {
-            holding(words, part)
-                .take(WORDS_LIMIT)
-                .map(move |word| text_term(field, word, is_whole))
-        })
-        .collect()
+    let fields = keys::all().filter_map(|key| match key.kind {
+        KeyKind::Text(TextField::Frame) => None,
+        KeyKind::Text(field) => Some(field),
+        _ => None,
+    });
+    let terms = fields.flat_map(|field| {
+        // A call site's label is long, and its beginning is enough.
+        let is_whole = field != TextField::Of(Property::CallSite);
+        let words = holding(words_of(field, vocabulary), part).take(WORDS_LIMIT);
+        words.map(move |word| text_term(field, word, is_whole))
+    });
+    terms.collect()
+}
+
+/// The words of the file that are searched for in a field.
+fn words_of(field: TextField, vocabulary: &Vocabulary) -> &[Word] {
+    match field {
+        TextField::Function => &vocabulary.functions,
+        TextField::File => &vocabulary.files,
+        TextField::Of(property) => vocabulary.names(property),
+        TextField::Frame | TextField::Anywhere => &[],
+    }
 }
 
 fn holding<'a>(words: &'a [Word], part: &str) -> impl Iterator<Item = &'a Word> {
@@ -203,7 +208,7 @@ fn text_term(field: TextField, word: &Word, is_whole: bool) -> Candidate {
 /// Terms of `key` with the values that contain `part`.
 fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
     let is_whole = operator == Operator::Equal;
-    let words = |words| {
+    let words = |words: &[Word]| {
         holding(words, part)
             .map(|word| match key.kind {
                 KeyKind::Text(field) => text_term(field, word, is_whole),
@@ -212,25 +217,17 @@ fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> 
             .collect()
     };
     match key.kind {
-        KeyKind::Text(TextField::Function) => words(&vocabulary.functions),
-        KeyKind::Text(TextField::File) => words(&vocabulary.files),
         KeyKind::Text(TextField::Frame | TextField::Anywhere) => {
             let mut found: Vec<_> = words(&vocabulary.functions);
             found.extend(words(&vocabulary.files));
             found
         }
-        KeyKind::Text(TextField::Site) => words(&vocabulary.sites),
-        KeyKind::Text(TextField::Operator) => words(&vocabulary.operators),
-        KeyKind::Text(TextField::Metadata) => words(&vocabulary.metadata),
-        KeyKind::Text(TextField::Category) => words(&vocabulary.categories),
-        KeyKind::Text(TextField::Role) => words(&vocabulary.roles),
-        KeyKind::Text(TextField::Compile) => words(&vocabulary.compiled),
-        KeyKind::Text(TextField::Annotation) => words(&vocabulary.annotations),
-        KeyKind::Stream => words(&vocabulary.streams),
+        KeyKind::Text(field) => words(words_of(field, vocabulary)),
+        KeyKind::Stream => words(vocabulary.names(Property::Stream)),
         KeyKind::Pool => {
             let mut found = fixed(key, operator, part);
             let part = part.to_lowercase();
-            let named = vocabulary.pools.iter().filter(|word| {
+            let named = vocabulary.names(Property::Pool).iter().filter(|word| {
                 word.text != "default"
                     && (word.text.contains(&part) || word.help.to_lowercase().contains(&part))
             });
@@ -239,22 +236,24 @@ fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> 
         }
         KeyKind::Live => {
             let mut found = fixed(key, operator, part);
-            found.extend(holding(&vocabulary.annotations, part).map(|word| {
-                let pattern = Pattern {
-                    text: word.text.clone(),
-                    is_literal: word.text.contains('*'),
-                    is_whole: false,
-                };
-                Candidate {
-                    text: Term::Live(super::term::Live::Named(pattern)).to_string(),
-                    help: word.help.clone(),
-                    kind: CandidateKind::Term,
-                }
-            }));
+            found.extend(
+                holding(vocabulary.names(Property::Annotation), part).map(|word| {
+                    let pattern = Pattern {
+                        text: word.text.clone(),
+                        is_literal: word.text.contains('*'),
+                        is_whole: false,
+                    };
+                    Candidate {
+                        text: Term::Live(super::term::Live::Named(pattern)).to_string(),
+                        help: word.help.clone(),
+                        kind: CandidateKind::Term,
+                    }
+                }),
+            );
             found
         }
         KeyKind::Address
-        | KeyKind::Bytes(_)
+        | KeyKind::Number(_)
         | KeyKind::Length(_)
         | KeyKind::When(_)
         | KeyKind::In => fixed(key, operator, part),
@@ -282,7 +281,9 @@ fn fixed(key: Key, operator: Operator, part: &str) -> Vec<Candidate> {
             &[("range", "in the selected range"), MOMENTS[0], MOMENTS[3]]
         }
         KeyKind::When(_) => &MOMENTS,
-        KeyKind::Bytes(_) => &[("1MiB", ""), ("10MiB", ""), ("100MiB", ""), ("1GiB", "")],
+        KeyKind::Number(property) if property.kind() == Kind::Bytes => {
+            &[("1MiB", ""), ("10MiB", ""), ("100MiB", ""), ("1GiB", "")]
+        }
         KeyKind::Length(_) => &[
             ("1ms", "milliseconds"),
             ("1s", "seconds"),

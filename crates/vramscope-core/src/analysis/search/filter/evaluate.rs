@@ -6,10 +6,9 @@ use super::Filter;
 use super::keys::Flag;
 use super::moments;
 use super::number::{shown_bytes, shown_us};
-use super::term::{
-    BytesField, Expression, LengthField, LengthUnit, Live, PoolMatch, Term, Test, WhenField,
-};
+use super::term::{Expression, LengthField, LengthUnit, Live, PoolMatch, Term, Test, WhenField};
 use super::texts;
+use crate::analysis::properties::{Kind, Property, Values, values};
 use crate::analysis::recording::Device;
 use crate::analysis::time::history::NEVER;
 use crate::analysis::time::selection::{Moments, Selection};
@@ -101,7 +100,7 @@ impl Evaluation<'_> {
             Term::Address(address) => texts::by_address(self.device, *address),
             Term::Stream(stream) => self.stream(*stream),
             Term::Pool(pool) => self.pool(*pool),
-            Term::Bytes(field, test) => self.bytes(*field, *test),
+            Term::Number(property, test) => self.number(*property, *test),
             Term::Length(field, unit, test) => self.length(term, *field, *unit, *test),
             Term::When(field, test) => {
                 match moments::passing(*test, self.device.history, self.pointed.cursor) {
@@ -147,28 +146,17 @@ impl Evaluation<'_> {
         set
     }
 
-    fn bytes(&self, field: BytesField, test: Test<u64>) -> BitSet {
-        let (first, last) = accepted(test, shown_bytes);
-        let passes = |bytes: u64| first <= bytes && bytes <= last;
-        let (history, snapshot) = (self.device.history, self.device.snapshot());
-        let requested = &history.allocations.bytes;
-        if field == BytesField::Size {
-            return BitSet::from_fn(requested.len(), |row| passes(requested[row]));
+    fn number(&self, property: Property, test: Test<u64>) -> BitSet {
+        let (first, last) = match property.kind() {
+            Kind::Bytes => accepted(test, shown_bytes),
+            _ => accepted(test, |number| (number, number)),
+        };
+        match values(self.device, property) {
+            Values::Numbers(number) => BitSet::from_fn(self.len(), |row| {
+                number(row).is_some_and(|number| first <= number && number <= last)
+            }),
+            Values::Names(_) => BitSet::new(self.len()),
         }
-        let mut set = BitSet::new(requested.len());
-        for &(allocation, block) in &history.final_blocks {
-            let block = snapshot.blocks.get(block).size;
-            let bytes = match field {
-                BytesField::Rounding => {
-                    block.saturating_sub(requested.get(allocation.index()).copied().unwrap_or(0))
-                }
-                _ => block,
-            };
-            if passes(bytes) {
-                set.insert(allocation.index());
-            }
-        }
-        set
     }
 
     fn length(

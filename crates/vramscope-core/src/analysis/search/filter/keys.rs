@@ -1,6 +1,7 @@
 //! All keys and flags of the filter language: names, kinds of value, help texts and examples.
 
-use super::term::{BytesField, LengthField, TextField, WhenField};
+use super::term::{LengthField, TextField, WhenField};
+use crate::analysis::properties::{Kind, Property};
 
 /// The kind of value that a key takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,8 +14,8 @@ pub enum KeyKind {
     Stream,
     /// `default`, `private`, or the id of a memory pool.
     Pool,
-    /// A size that is compared with this field.
-    Bytes(BytesField),
+    /// A number that is compared with this property's: a size or a count.
+    Number(Property),
     /// A length of time that is compared with this field.
     Length(LengthField),
     /// A moment that is compared with this field.
@@ -111,8 +112,8 @@ const fn key(
     }
 }
 
-/// All keys but [`IN`], those used most first.
-pub const KEYS: [Key; 22] = [
+/// The keys that are no property's, those used most first.
+const KEYS: [Key; 7] = [
     key(
         "frame",
         &["stack"],
@@ -121,32 +122,11 @@ pub const KEYS: [Key; 22] = [
         "a frame of the stack: function, file, or file:line",
     ),
     key(
-        "size",
-        &["bytes", "requested"],
-        KeyKind::Bytes(BytesField::Size),
-        "size>100MiB",
-        "requested bytes; also size:1MiB..2MiB",
-    ),
-    key(
         "live",
         &[],
         KeyKind::Live,
         "live@peak",
         "live at peak, end, start, cursor, oom, an event, a time, or an annotation",
-    ),
-    key(
-        "site",
-        &["at"],
-        KeyKind::Text(TextField::Site),
-        "site:model.py",
-        "the call site, as the colours show it",
-    ),
-    key(
-        "op",
-        &["operator"],
-        KeyKind::Text(TextField::Operator),
-        "op:softmax",
-        "the operator or autograd node that made it",
     ),
     key(
         "fn",
@@ -163,62 +143,6 @@ pub const KEYS: [Key; 22] = [
         "a file on the stack",
     ),
     key(
-        "stream",
-        &[],
-        KeyKind::Stream,
-        "stream:7",
-        "its stream: the number shown, or the handle",
-    ),
-    key(
-        "pool",
-        &[],
-        KeyKind::Pool,
-        "pool:private",
-        "its memory pool: default, private, or an id such as 0,3",
-    ),
-    key(
-        "category",
-        &["cat"],
-        KeyKind::Text(TextField::Category),
-        "category:gradient",
-        "the profiler's category",
-    ),
-    key(
-        "role",
-        &["for"],
-        KeyKind::Text(TextField::Role),
-        "role:activation",
-        "what it is for, inferred: parameter, gradient, activation, ...",
-    ),
-    key(
-        "annotation",
-        &["during", "within"],
-        KeyKind::Text(TextField::Annotation),
-        "annotation:step",
-        "allocated within an annotated range of this name",
-    ),
-    key(
-        "meta",
-        &["metadata", "note"],
-        KeyKind::Text(TextField::Metadata),
-        "meta:layer3",
-        "texts the program attached to it",
-    ),
-    key(
-        "compile",
-        &["compiled"],
-        KeyKind::Text(TextField::Compile),
-        "compile:graph",
-        "torch.compile's region",
-    ),
-    key(
-        "lifetime",
-        &["life", "lived"],
-        KeyKind::Length(LengthField::Lifetime),
-        "lifetime<5ms",
-        "how long it lived: ms, s, or ev (events)",
-    ),
-    key(
         "age",
         &["older"],
         KeyKind::Length(LengthField::Age),
@@ -233,50 +157,16 @@ pub const KEYS: [Key; 22] = [
         "how long other streams kept it after its free",
     ),
     key(
-        "born",
-        &["allocated", "after"],
-        KeyKind::When(WhenField::Born),
-        "born>peak",
-        "when it was made: an event, a time, peak, cursor, or range",
-    ),
-    key(
-        "died",
-        &["gone"],
-        KeyKind::When(WhenField::Died),
-        "died<2.5s",
-        "when it was gone; never, for what is still live",
-    ),
-    key(
-        "addr",
-        &["address"],
-        KeyKind::Address,
-        "addr:0x7f5a00000200",
-        "the allocation around an address, or beginning with its digits",
-    ),
-    key(
-        "block",
+        "in",
         &[],
-        KeyKind::Bytes(BytesField::Block),
-        "block>1MiB",
-        "bytes of its block, where the file tells",
-    ),
-    key(
-        "rounding",
-        &["slack"],
-        KeyKind::Bytes(BytesField::Rounding),
-        "rounding>1MiB",
-        "bytes its block has more than were requested, where the file tells",
+        KeyKind::In,
+        "in:range",
+        "live at any time in the selected range",
     ),
 ];
 
-/// The key of `in:range`.
-pub const IN: Key = key(
-    "in",
-    &[],
-    KeyKind::In,
-    "in:range",
-    "live at any time in the selected range",
-);
+/// How many of [`KEYS`] come before those of properties.
+const FIRST: usize = 4;
 
 /// Finds a key by its name or an alias, ignoring case.
 #[must_use]
@@ -293,9 +183,33 @@ pub fn flag(name: &str) -> Option<FlagWord> {
         .find(|flag| flag.name.eq_ignore_ascii_case(name))
 }
 
-/// All keys, [`IN`] last.
+/// All keys, those used most first.
 pub fn all() -> impl Iterator<Item = Key> {
-    KEYS.into_iter().chain([IN])
+    let (first, last) = KEYS.split_at(FIRST);
+    let properties = Property::all().filter_map(of_property);
+    first
+        .iter()
+        .copied()
+        .chain(properties)
+        .chain(last.iter().copied())
+}
+
+/// The key that a property is searched for by, if that is its own.
+fn of_property(property: Property) -> Option<Key> {
+    let row = property.row();
+    let own = row.key?;
+    let kind = match (property, row.kind) {
+        (Property::Stream, _) => KeyKind::Stream,
+        (Property::Pool, _) => KeyKind::Pool,
+        (_, Kind::Number | Kind::Bytes) => KeyKind::Number(property),
+        (Property::Died, _) => KeyKind::When(WhenField::Died),
+        (_, Kind::Moment) => KeyKind::When(WhenField::Born),
+        (_, Kind::Length) => KeyKind::Length(LengthField::Lifetime),
+        (_, Kind::Address) => KeyKind::Address,
+        (_, Kind::Name | Kind::Choice) => KeyKind::Text(TextField::Of(property)),
+    };
+    let help = own.help.unwrap_or(row.help);
+    Some(key(own.name, own.aliases, kind, own.example, help))
 }
 
 /// The name or alias of a key that is closest to a misspelt `name`; `None` if none is close.

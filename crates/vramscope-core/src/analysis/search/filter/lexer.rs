@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::FilterError;
 use super::keys::{self, KeyKind};
 use super::number;
+use crate::analysis::properties::Kind;
 
 /// A token and its position.
 #[derive(Clone, PartialEq, Debug)]
@@ -250,7 +251,9 @@ impl<'a> Lexer<'a> {
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','));
         let is_unit = match keys::find(name).map(|key| key.kind) {
-            Some(KeyKind::Bytes(_)) => number::is_byte_unit,
+            Some(KeyKind::Number(property)) if property.kind() == Kind::Bytes => {
+                number::is_byte_unit
+            }
             Some(KeyKind::Length(_) | KeyKind::When(_)) => number::is_time_unit,
             _ => return value,
         };
@@ -271,7 +274,7 @@ impl<'a> Lexer<'a> {
 fn is_measured(kind: KeyKind) -> bool {
     matches!(
         kind,
-        KeyKind::Bytes(_) | KeyKind::Length(_) | KeyKind::When(_)
+        KeyKind::Number(_) | KeyKind::Length(_) | KeyKind::When(_)
     )
 }
 

@@ -52,8 +52,7 @@ pub use number::{
 };
 pub use pattern::{Matcher, Pattern};
 pub use term::{
-    BytesField, Expression, LengthField, LengthUnit, Live, PoolMatch, Term, Test, TextField, When,
-    WhenField,
+    Expression, LengthField, LengthUnit, Live, PoolMatch, Term, Test, TextField, When, WhenField,
 };
 pub use totals::{Totals, totals};
 pub use vocabulary::{Vocabulary, Word};

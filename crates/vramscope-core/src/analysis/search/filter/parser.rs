@@ -9,6 +9,7 @@ use super::number::{self, Instead};
 use super::pattern::Pattern;
 use super::term::{Expression, LengthField, Live, PoolMatch, Term, Test, TextField, WhenField};
 use super::{FilterError, TEXT_LIMIT_BYTES};
+use crate::analysis::properties::Kind;
 use crate::invisible;
 use crate::model::PoolId;
 
@@ -240,7 +241,7 @@ fn keyed(token: &Token, word: &Word, key: Key, operator: Operator) -> Parsed<Ter
     let is_equal = matches!(operator, Operator::Colon | Operator::Equal);
     let is_compared = matches!(
         key.kind,
-        KeyKind::Bytes(_) | KeyKind::Length(_) | KeyKind::When(_)
+        KeyKind::Number(_) | KeyKind::Length(_) | KeyKind::When(_)
     );
     if !is_equal && !is_compared && operator != Operator::At {
         let message = format!("{} is not a number: write {}.", key.name, key.example);
@@ -260,8 +261,13 @@ fn keyed(token: &Token, word: &Word, key: Key, operator: Operator) -> Parsed<Ter
         KeyKind::Pool => pool(value)
             .map(Term::Pool)
             .ok_or_else(|| instead("default, private, or an id such as 0,3")),
-        KeyKind::Bytes(field) => test(operator, value, number::bytes)
-            .map(|test| Term::Bytes(field, test))
+        KeyKind::Number(property) if property.kind() == Kind::Bytes => {
+            test(operator, value, number::bytes)
+                .map(|test| Term::Number(property, test))
+                .map_err(instead)
+        }
+        KeyKind::Number(property) => test(operator, value, count)
+            .map(|test| Term::Number(property, test))
             .map_err(instead),
         KeyKind::Length(field) => length(field, operator, value).map_err(instead),
         KeyKind::When(field) if is_equal && value.eq_ignore_ascii_case("range") => {
@@ -281,6 +287,11 @@ fn pattern(word: &Word, is_whole: bool) -> Pattern {
         text: invisible::escaped(&word.value).into_owned(),
         is_whole,
     }
+}
+
+fn count(value: &str) -> Result<u64, Instead> {
+    let number = number::integer(value).and_then(|number| u64::try_from(number).ok());
+    number.ok_or("a whole number such as 2")
 }
 
 fn stream(value: &str) -> Option<i64> {

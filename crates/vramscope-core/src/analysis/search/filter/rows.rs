@@ -3,48 +3,77 @@
 
 use super::keys::Flag;
 use super::pattern::Pattern;
-use super::term::{BytesField, Expression, PoolMatch, Term, Test, TextField, When, WhenField};
+use super::term::{Expression, PoolMatch, Term, Test, TextField, When, WhenField};
 use super::{AddressMatch, Filter};
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{short_function, short_path};
 use crate::analysis::code::frame_groups::names::{namespaces, python_module, python_package};
 use crate::analysis::code::frame_groups::{FrameGrouping, FrameGroups, GroupId, GroupTable};
 use crate::analysis::code::frames::{FrameClass, Location, is_python_source, is_torch_name};
-use crate::analysis::roles::Role;
+use crate::analysis::properties::{Kind, Names, Property};
+use crate::analysis::recording::Device;
 use crate::model::PoolId;
 
-/// Selects the allocations of a call site. In the filter language a call site is named by its label.
+/// For each of a property's names, and for what has none, the filter that selects exactly its allocations. Empty if
+/// there is none: a property without a key, or one whose key finds more.
 #[must_use]
-pub fn of_call_site(label: &str) -> Filter {
-    text(TextField::Site, label, true).into()
+pub fn of_names(device: Device<'_>, property: Property, names: &Names<'_>) -> Vec<Filter> {
+    let places = 0..names.labels.len();
+    let (each, without): (Vec<Expression>, Expression) = match property {
+        Property::Metadata | Property::Annotation => return Vec::new(),
+        Property::Stream => {
+            let each: Vec<_> = places.map(stream).collect();
+            let without = all(each.iter().cloned().map(not));
+            (each, without)
+        }
+        Property::Pool => {
+            let pools = device.recording.pools().all().iter();
+            let one = |pool| Expression::Term(Term::Pool(pool));
+            let known = [PoolMatch::Default, PoolMatch::Private];
+            let without = all(known.map(|pool| not(one(pool))));
+            (
+                pools.map(|pool| one(PoolMatch::of(pool.id))).collect(),
+                without,
+            )
+        }
+        _ if property.row().key.is_none() => return Vec::new(),
+        _ if property.kind() == Kind::Number => {
+            let number = |test| Expression::Term(Term::Number(property, test));
+            let numbers = names.words().iter().filter_map(|word| word.parse().ok());
+            let each = numbers.map(|value| number(Test::Equal(value))).collect();
+            (each, not(number(Test::AtLeast(0))))
+        }
+        _ => {
+            let field = TextField::Of(property);
+            let words = names.words().iter().map(|word| text(field, word, true));
+            let without = match names.is_unknown_a_word {
+                true => text(field, &names.unknown, true),
+                false => not(Expression::Term(Term::Text(field, anything()))),
+            };
+            (words.collect(), without)
+        }
+    };
+    each.into_iter()
+        .chain([without])
+        .map(Filter::from)
+        .collect()
 }
 
-/// Selects the allocations that an operator made, by its label.
-#[must_use]
-pub fn of_operator(label: &str) -> Filter {
-    text(TextField::Operator, label, true).into()
+/// Selects what any of these filters does; `None` if there are none.
+pub(crate) fn any(filters: Vec<Filter>) -> Option<Filter> {
+    let mut each = filters.into_iter().map(|filter| filter.expression);
+    let first = each.next()?;
+    let rest: Vec<Expression> = each.collect();
+    Some(match rest.is_empty() {
+        true => first.into(),
+        false => Expression::Or([first].into_iter().chain(rest).collect()).into(),
+    })
 }
 
-/// Selects the allocations without a known operator.
+/// Selects the allocations that have this name, one of a property with a key of texts.
 #[must_use]
-pub fn without_operator() -> Filter {
-    not(Expression::Term(Term::Text(
-        TextField::Operator,
-        anything(),
-    )))
-    .into()
-}
-
-/// Selects the allocations of the stream with this number.
-#[must_use]
-pub fn of_stream(number: usize) -> Filter {
-    stream(number).into()
-}
-
-/// Selects the allocations without a known stream. `count` is the number of streams in the file.
-#[must_use]
-pub fn without_stream(count: usize) -> Filter {
-    all((0..count).map(|number| not(stream(number)))).into()
+pub fn of_name(property: Property, word: &str) -> Filter {
+    text(TextField::Of(property), word, true).into()
 }
 
 /// Selects the allocations of a memory pool.
@@ -60,46 +89,10 @@ pub fn of_addresses(from: u64, bytes: u64) -> Filter {
     Expression::Term(Term::Address(AddressMatch::Between { from, to })).into()
 }
 
-/// Selects the allocations whose memory pool is unknown.
-#[must_use]
-pub fn without_pool() -> Filter {
-    let pools = [PoolMatch::Default, PoolMatch::Private];
-    all(pools.map(|pool| not(Expression::Term(Term::Pool(pool))))).into()
-}
-
-/// Selects the allocations that have any of these categories, spelt as in the file.
-#[must_use]
-pub fn of_categories(categories: &[&str]) -> Filter {
-    let mut each = categories
-        .iter()
-        .map(|name| text(TextField::Category, name, true));
-    match (each.next(), each.len()) {
-        (Some(only), 0) => only,
-        (first, _) => Expression::Or(first.into_iter().chain(each).collect()),
-    }
-    .into()
-}
-
-/// Selects the allocations without a category.
-#[must_use]
-pub fn without_category() -> Filter {
-    not(Expression::Term(Term::Text(
-        TextField::Category,
-        anything(),
-    )))
-    .into()
-}
-
-/// Selects the allocations with this role.
-#[must_use]
-pub fn of_role(role: Role) -> Filter {
-    text(TextField::Role, role.word(), true).into()
-}
-
 /// Selects the allocations with a requested size of `from_bytes` or more, and below `below_bytes` if given.
 #[must_use]
 pub fn of_size(from_bytes: u64, below_bytes: Option<u64>) -> Filter {
-    let size = |test| Expression::Term(Term::Bytes(BytesField::Size, test));
+    let size = |test| Expression::Term(Term::Number(Property::Size, test));
     let from = (from_bytes > 0).then(|| size(Test::AtLeast(from_bytes)));
     let below = below_bytes.map(|below| size(Test::Below(below)));
     all(from.into_iter().chain(below)).into()
@@ -129,7 +122,7 @@ pub fn of_group(
 ) -> Option<Filter> {
     let label = &table.get(group).label;
     if groups.operator(group).is_some() {
-        return Some(of_operator(label));
+        return Some(of_name(Property::Operator, label));
     }
     let frame = groups.frame_of(group).filter(|_| group.is_code())?;
     let location = Location::of(snapshot, snapshot.frames.get(frame));
@@ -240,6 +233,8 @@ fn path(field: TextField, path: &str) -> Expression {
 mod tests {
     use super::*;
     use crate::analysis::code::frames::classify;
+    use crate::analysis::properties::names;
+    use crate::analysis::recording::Recording;
 
     fn of(grouping: FrameGrouping, function: &str, file: &str) -> Option<String> {
         let location = Location {
@@ -294,25 +289,43 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_name_is_selected_by_what_it_has_not() {
+        let file = include_bytes!("../../../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle");
+        let recording = Recording::of(crate::decode(file.as_slice()).unwrap());
+        let device = recording.device(0).unwrap();
+        for (property, text) in [
+            (Property::CallSite, "site=\"no stack recorded\""),
+            (Property::Operator, "!op:*"),
+            (Property::Role, "role=unknown"),
+            (Property::Pool, "!pool:default !pool:private"),
+            (Property::Category, "!category:*"),
+        ] {
+            let names = names(device, property).unwrap();
+            let filters = of_names(device, property, &names);
+            assert_eq!(filters.len(), names.labels.len() + 1);
+            assert_eq!(filters.last().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
     fn values_read_back() {
         let private = PoolId(0, 3);
         for (filter, text) in [
-            (of_stream(3), "stream:3"),
-            (without_stream(1), "!stream:0"),
-            (without_stream(2), "!stream:0 !stream:1"),
+            (stream(3).into(), "stream:3"),
             (of_pool(PoolId(0, 0)), "pool:default"),
             (of_pool(private), "pool:0,3"),
-            (without_pool(), "!pool:default !pool:private"),
             (
-                of_categories(&["optimizer_state"]),
+                of_name(Property::Category, "optimizer_state"),
                 "category=optimizer_state",
             ),
             (
-                of_categories(&["a_b", "a b"]),
+                any(["a_b", "a b"]
+                    .map(|word| of_name(Property::Category, word))
+                    .into())
+                .unwrap(),
                 r#"category=a_b | category="a b""#,
             ),
-            (without_category(), "!category:*"),
-            (of_role(Role::KvCache), "role=kv_cache"),
+            (of_name(Property::Role, "kv_cache"), "role=kv_cache"),
             (of_size(1 << 30, None), "size>=1GiB"),
             (of_size(1 << 20, Some(64 << 20)), "size>=1MiB size<64MiB"),
             (of_size(0, Some(64 << 10)), "size<64KiB"),

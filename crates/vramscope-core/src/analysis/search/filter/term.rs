@@ -6,6 +6,7 @@ use super::address::AddressMatch;
 use super::keys::{self, Flag, KeyKind};
 use super::number::{write_bytes, write_us};
 use super::pattern::Pattern;
+use crate::analysis::properties::{Kind, Property};
 use crate::model::PoolId;
 
 /// A node of a filter. The parser limits the depth of the tree.
@@ -35,8 +36,8 @@ pub enum Term {
     Stream(i64),
     /// It is in this memory pool.
     Pool(PoolMatch),
-    /// This number of bytes passes the test.
-    Bytes(BytesField, Test<u64>),
+    /// The number of this property passes the test.
+    Number(Property, Test<u64>),
     /// This length, in this unit, passes the test.
     Length(LengthField, LengthUnit, Test<u64>),
     /// This moment passes the test.
@@ -52,7 +53,7 @@ pub enum Term {
 /// Where a text is searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TextField {
-    /// In all of the other fields but the inferred [`Role`](Self::Role). A text that looks like an address also matches the address.
+    /// In all of the other fields but the inferred [`Role`](Property::Role). A text that looks like an address also matches the address.
     Anywhere,
     /// In frames of the stack: function, file, `file:line`, the FX node from which the code was generated; and
     /// in the stack of the forward pass.
@@ -61,20 +62,9 @@ pub enum TextField {
     File,
     /// In functions of the stack.
     Function,
-    /// In the label of the call site.
-    Site,
-    /// In the label of the operator.
-    Operator,
-    /// In metadata that the program or the allocator attached, and in texts of `annotate` events.
-    Metadata,
-    /// In the profiler's category.
-    Category,
-    /// In the word for its inferred [`Role`](crate::analysis::roles::Role).
-    Role,
-    /// In the `torch.compile` region.
-    Compile,
-    /// In names of annotated ranges that contain the alloc event.
-    Annotation,
+    /// In the names of this property; of metadata also in those that the allocator attached and in texts of `annotate`
+    /// events, of annotations in those of all ranges around the alloc event.
+    Of(Property),
 }
 
 /// A condition on the memory pool.
@@ -88,17 +78,6 @@ pub enum PoolMatch {
     Id(PoolId),
     /// A pool with this number in its id. 0 is the default pool.
     Number(u64),
-}
-
-/// A number of bytes of an allocation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BytesField {
-    /// Requested bytes.
-    Size,
-    /// Bytes of its block; known only for allocations live at the end.
-    Block,
-    /// Bytes of its block minus requested bytes; known only for allocations live at the end.
-    Rounding,
 }
 
 /// A length of time of an allocation.
@@ -256,9 +235,12 @@ impl fmt::Display for Term {
             Self::Address(address) => write!(f, "addr:{address}"),
             Self::Stream(stream) => write!(f, "stream:{stream}"),
             Self::Pool(pool) => write!(f, "pool:{pool}"),
-            Self::Bytes(field, test) => {
-                f.write_str(name_of(KeyKind::Bytes(*field)))?;
-                test.write(f, |f, &bytes| write_bytes(f, bytes))
+            Self::Number(property, test) => {
+                f.write_str(name_of(KeyKind::Number(*property)))?;
+                test.write(f, |f, &number| match property.kind() {
+                    Kind::Bytes => write_bytes(f, number),
+                    _ => write!(f, "{number}"),
+                })
             }
             Self::Length(field, unit, test) => {
                 f.write_str(name_of(KeyKind::Length(*field)))?;

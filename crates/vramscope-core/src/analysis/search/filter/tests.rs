@@ -5,6 +5,7 @@ use vramscope_synth::scenario;
 use vramscope_synth::snapshot::{Producer, Snapshot as Synthetic, WriteOptions};
 
 use super::*;
+use crate::analysis::properties::Property;
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::report::details::{AllocationDetails, allocation_details};
 use crate::analysis::roles::Role;
@@ -85,10 +86,10 @@ fn slow_term(term: &Term, subject: &Subject<'_>, known: &Known<'_>) -> bool {
             PoolMatch::Id(meant) => id == meant,
             PoolMatch::Number(number) => id.0 == number || id.1 == number,
         }),
-        Term::Bytes(BytesField::Size, test) => slow_bytes(*test, details.requested_bytes),
-        Term::Bytes(field, test) => details.block.as_ref().is_some_and(|block| {
+        Term::Number(Property::Size, test) => slow_bytes(*test, details.requested_bytes),
+        Term::Number(field, test) => details.block.as_ref().is_some_and(|block| {
             let bytes = match field {
-                BytesField::Block => block.bytes,
+                Property::Block => block.bytes,
                 _ => block.rounding_bytes,
             };
             slow_bytes(*test, bytes)
@@ -200,20 +201,23 @@ fn slow_text(field: TextField, pattern: &Pattern, known: &Known<'_>) -> bool {
     (code && frames)
         || ((any || field == TextField::Frame)
             && details.forward_frames.iter().any(|text| found(text)))
-        || ((any || field == TextField::Site) && found(known.site))
-        || ((any || field == TextField::Operator)
+        || ((any || field == TextField::Of(Property::CallSite)) && found(known.site))
+        || ((any || field == TextField::Of(Property::Operator))
             && !details.operator.is_empty()
             && found(&details.operator))
         || texts(
-            TextField::Metadata,
+            TextField::Of(Property::Metadata),
             &[&details.user_metadata, &details.internal_metadata],
         )
-        || ((any || field == TextField::Metadata)
+        || ((any || field == TextField::Of(Property::Metadata))
             && details.annotations.iter().any(|text| found(text)))
-        || texts(TextField::Category, &[&details.category])
-        || (field == TextField::Role && found(details.role.role.word()))
-        || texts(TextField::Compile, &[&details.compile_context])
-        || ((any || field == TextField::Annotation)
+        || texts(TextField::Of(Property::Category), &[&details.category])
+        || (field == TextField::Of(Property::Role) && found(details.role.role.word()))
+        || texts(
+            TextField::Of(Property::Compile),
+            &[&details.compile_context],
+        )
+        || ((any || field == TextField::Of(Property::Annotation))
             && details.ranges.iter().any(|text| found(text)))
         || (any
             && AddressMatch::of_word(&pattern.text)
@@ -749,7 +753,7 @@ fn completions_offer_keys_then_what_the_file_has() {
     };
     let (span, all) = offered("");
     assert_eq!((&*span, &*all[0]), ("", "frame:"));
-    assert!(all.len() > keys::KEYS.len());
+    assert!(all.len() > keys::all().count());
     let (span, sizes) = offered("a si");
     assert_eq!(
         (&*span, &sizes[..2]),
@@ -794,57 +798,46 @@ mod table {
 
     use super::*;
     use crate::analysis::report::allocations::{
-        AllocationRow, Column, Permutations, columns_with_values, place_of, rows, sorted,
+        Cell, Permutations, columns_with_values, place_of, rows, sorted,
     };
     use crate::tables::{append_csv, csv_header};
 
-    const COLUMNS: [Column; 15] = [
-        Column::Order,
-        Column::Size,
-        Column::Block,
-        Column::Rounding,
-        Column::Site,
-        Column::Operator,
-        Column::Born,
-        Column::Died,
-        Column::Lifetime,
-        Column::Stream,
-        Column::Pool,
-        Column::Category,
-        Column::Role,
-        Column::Metadata,
-        Column::Address,
-    ];
-
     /// The value by which a row is sorted; `None` if unknown.
-    fn value(device: Device<'_>, row: &AllocationRow, column: Column) -> Option<(u64, String)> {
+    fn value(device: Device<'_>, id: AllocationId, column: Property) -> Option<(u64, String)> {
         let number = |number: u64| Some((number, String::new()));
-        let text = |text: Option<String>| Some((0, text?));
-        match column {
-            Column::Order => number(u64::from(row.allocation.0)),
-            Column::Size => number(row.requested_bytes),
-            Column::Block => number(row.block_bytes?),
-            Column::Rounding => number(row.block_bytes?.saturating_sub(row.requested_bytes)),
-            Column::Operator => {
-                text(Some(row.operator.clone()).filter(|operator| !operator.is_empty()))
-            }
-            Column::Site => text(Some(row.site.clone()).filter(|site| site != "no stack recorded")),
-            Column::Born => number(u64::from(row.born)),
-            Column::Died => number(u64::from(row.died?)),
-            Column::Lifetime => number(
-                row.lifetime
-                    .us
-                    .map_or(u64::from(row.lifetime.events), |us| us as u64),
-            ),
-            Column::Stream => number(u64::from(row.stream?)),
-            Column::Pool => {
-                let pool = device.pool_of()[row.allocation.index()]?;
-                number(u64::from(device.recording.pools().number(pool)?))
-            }
-            Column::Category => text(row.category.clone()),
-            Column::Role => number(row.role.ordinal() as u64).filter(|_| row.role != Role::Unknown),
-            Column::Metadata => text(row.metadata.clone()),
-            Column::Address => number(row.address),
+        let mut rows = rows(device, &[column], std::slice::from_ref(&id.0));
+        match rows.next()?.cells.remove(0) {
+            Cell::Unknown => None,
+            Cell::Number(value) | Cell::Bytes(value) => number(value),
+            Cell::Moment { moment, .. } => number(moment.into()),
+            Cell::Address { address, .. } => number(address),
+            Cell::Lifetime(life) => number(life.us.map_or(life.events.into(), |us| us as u64)),
+            Cell::Name(name) => match column {
+                Property::Pool => {
+                    let pool = device.pool_of()[id.index()]?;
+                    number(device.recording.pools().number(pool)?.into())
+                }
+                Property::Role => {
+                    let role = device.rule_of()[id.index()].role();
+                    number(role.ordinal() as u64).filter(|_| role != Role::Unknown)
+                }
+                Property::CallSite if name == "no stack recorded" => None,
+                Property::Category => {
+                    let known = [
+                        "parameter",
+                        "gradient",
+                        "optimizer_state",
+                        "input",
+                        "activation",
+                        "temporary",
+                        "autograd_detail",
+                        "unknown",
+                    ];
+                    let place = known.iter().position(|known| *known == name);
+                    Some((place.unwrap_or(known.len()) as u64, name))
+                }
+                _ => Some((0, name)),
+            },
         }
     }
 
@@ -855,7 +848,7 @@ mod table {
                 let subject = Subject::of(device);
                 let all = subject.device.history.allocations.len();
                 let set = crate::bitset::BitSet::from_fn(all, |row| row % 3 != 0);
-                for (column, is_descending) in COLUMNS.iter().flat_map(|&c| [(c, false), (c, true)])
+                for (column, is_descending) in Property::all().flat_map(|c| [(c, false), (c, true)])
                 {
                     let order = sorted(subject.device, column);
                     for matches in [None, Some(&set)] {
@@ -868,10 +861,9 @@ mod table {
                             ids.into_iter().eq(expected.map(|row| row as u32)),
                             "{column:?}"
                         );
-                        let values: Vec<_> = rows(subject.device, &shown)
-                            .iter()
-                            .map(|row| value(subject.device, row, column))
-                            .collect();
+                        let ids = shown.iter().map(|&row| AllocationId(row));
+                        let values: Vec<_> =
+                            ids.map(|id| value(subject.device, id, column)).collect();
                         let is_sorted = values.windows(2).all(|pair| match (&pair[0], &pair[1]) {
                             (Some(a), Some(b)) if is_descending => a >= b,
                             (Some(a), Some(b)) => a <= b,
@@ -890,41 +882,52 @@ mod table {
         for opened in opened() {
             let subject = Subject::first(opened);
             let shown: Vec<u32> = (0..subject.device.history.allocations.len() as u32).collect();
-            for row in rows(subject.device, &shown) {
+            const COLUMNS: [Property; 9] = [
+                Property::Size,
+                Property::Block,
+                Property::Stream,
+                Property::Pool,
+                Property::Category,
+                Property::Metadata,
+                Property::Role,
+                Property::Lifetime,
+                Property::Born,
+            ];
+            for row in rows(subject.device, &COLUMNS, &shown) {
                 let details = allocation_details(subject.device, row.allocation).unwrap();
-                assert_eq!(row.requested_bytes, details.requested_bytes);
-                assert_eq!(row.block_bytes, details.block.map(|block| block.bytes));
-                let pool = details
-                    .pool
-                    .map(|pool| subject.device.recording.pools().label(pool));
-                assert_eq!((row.stream, row.pool), (details.stream_index, pool));
-                assert_eq!(
-                    (row.category, row.metadata),
-                    (details.category, details.user_metadata)
-                );
-                assert_eq!(row.role, details.role.role);
-                assert_eq!(
-                    row.born_us,
-                    details.life.alloc.and_then(|mark| mark.since_start_us)
-                );
-                assert_eq!(row.lifetime, details.life.lifetime);
-                assert_eq!(
-                    row.born.checked_sub(1),
-                    details.life.alloc.map(|mark| mark.number)
-                );
+                let name = |name: Option<String>| name.map_or(Cell::Unknown, Cell::Name);
+                let pools = subject.device.recording.pools();
+                let born = details.life.alloc;
+                let expected = [
+                    Cell::Bytes(details.requested_bytes),
+                    details
+                        .block
+                        .map_or(Cell::Unknown, |block| Cell::Bytes(block.bytes)),
+                    details
+                        .stream_index
+                        .map_or(Cell::Unknown, |stream| Cell::Number(stream.into())),
+                    name(details.pool.map(|pool| pools.label(pool))),
+                    name(details.category),
+                    name(details.user_metadata),
+                    Cell::Name(details.role.role.label().to_owned()),
+                    Cell::Lifetime(details.life.lifetime),
+                    Cell::Moment {
+                        moment: born.map_or(0, |mark| mark.number + 1),
+                        since_start_us: born.and_then(|mark| mark.since_start_us),
+                    },
+                ];
+                assert_eq!(row.cells, expected);
             }
             assert_eq!(
                 place_of(&shown, AllocationId(0)),
                 (!shown.is_empty()).then_some(0)
             );
-            assert!(rows(subject.device, &[u32::MAX]).is_empty());
-            assert!(columns_with_values(subject.device).contains(&Column::Size));
+            assert_eq!(rows(subject.device, &COLUMNS, &[u32::MAX]).count(), 0);
+            assert!(columns_with_values(subject.device).contains(&Property::Size));
             let mut kept = Permutations::default();
-            for column in COLUMNS.iter().chain(&COLUMNS) {
-                assert_eq!(
-                    *kept.get(subject.device, *column),
-                    sorted(subject.device, *column)
-                );
+            for column in Property::all().chain(Property::all()) {
+                let known = kept.get(subject.device, column);
+                assert_eq!(*known, sorted(subject.device, column));
             }
         }
     }

@@ -4,73 +4,83 @@
 use std::collections::HashMap;
 
 use super::address::AddressMatch;
+use super::keys::{self, KeyKind};
 use super::moments;
 use super::pattern::{Anchor, Matcher, Pattern};
 use super::term::TextField;
 use crate::Snapshot;
 use crate::analysis::code::frames::{Location, clip};
+use crate::analysis::properties::{Names, Property, TEXT_LIMIT_BYTES, names};
 use crate::analysis::recording::Device;
-use crate::analysis::roles::Role;
 use crate::bitset::BitSet;
 use crate::ids::{FrameId, StackId, StringId};
-use crate::model::{Context, LinesId};
-
-/// How many bytes of a text are searched. A damaged or hostile file may have a text of gigabytes.
-const TEXT_LIMIT_BYTES: usize = 64 << 10;
+use crate::model::LinesId;
 
 /// The allocations with a text in this field that matches the pattern.
 pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) -> BitSet {
     let rows = device.history.allocations.len();
-    if field == TextField::Role {
-        return by_role(device, pattern);
-    }
     let mut found = BitSet::new(rows);
-    let anywhere = field == TextField::Anywhere;
-    if matches!(
-        field,
-        TextField::Anywhere | TextField::Frame | TextField::File | TextField::Function
-    ) {
-        let stacks = stacks(device.snapshot(), field, pattern);
-        add(&mut found, &stacks, |row| device.stack_of()[row].index());
-    }
-    if anywhere || field == TextField::Site {
-        let mut matcher = Matcher::new(pattern);
-        let sites = device.call_sites().sites();
-        let sites = BitSet::from_fn(sites.len(), |site| matcher.matches(&sites[site].label));
-        add(&mut found, &sites, |row| device.site_of()[row].index());
-    }
-    if anywhere || field == TextField::Operator {
-        let mut matcher = Matcher::new(pattern);
-        let labels = device.call_sites().operators().labels();
-        // The first label is empty: no operator.
-        let operators =
-            BitSet::from_fn(labels.len(), |row| row > 0 && matcher.matches(&labels[row]));
-        add(&mut found, &operators, |row| {
-            device.operator_of()[row].index()
-        });
-    }
-    if !matches!(
-        field,
-        TextField::Site
-            | TextField::Operator
-            | TextField::File
-            | TextField::Function
-            | TextField::Annotation
-    ) {
-        found.union_with(&by_context(device, field, pattern));
-    }
-    if anywhere || field == TextField::Annotation {
-        let (stretches, _) = moments::named(pattern, device);
-        if !stretches.is_empty() {
+    match field {
+        TextField::Frame | TextField::File | TextField::Function => {
+            found.union_with(&by_stack(device, field, pattern));
+            if field == TextField::Frame {
+                found.union_with(&by_forward_pass(device, pattern));
+            }
+        }
+        TextField::Of(Property::Metadata) => found.union_with(&by_metadata(device, pattern)),
+        TextField::Of(Property::Annotation) => {
+            let (stretches, _) = moments::named(pattern, device);
             let born = &device.history.allocations.born;
-            found.union_with(&BitSet::from_fn(rows, |row| {
-                moments::holds(&stretches, born[row])
-            }));
+            if !stretches.is_empty() {
+                found = BitSet::from_fn(rows, |row| moments::holds(&stretches, born[row]));
+            }
+        }
+        TextField::Of(property) => {
+            if let Some(names) = names(device, property) {
+                found = by_names(&names, rows, pattern);
+            }
+        }
+        TextField::Anywhere => {
+            found.union_with(&matching(device, TextField::Frame, pattern));
+            let searched = keys::all().filter_map(|key| match key.kind {
+                // Roles are inferred: no text of the file.
+                KeyKind::Text(TextField::Of(Property::Role)) => None,
+                KeyKind::Text(field @ TextField::Of(_)) => Some(field),
+                _ => None,
+            });
+            for field in searched {
+                found.union_with(&matching(device, field, pattern));
+            }
+            if let Some(address) = AddressMatch::of_word(&pattern.text) {
+                found.union_with(&by_address(device, address));
+            }
         }
     }
-    if anywhere && let Some(address) = AddressMatch::of_word(&pattern.text) {
-        found.union_with(&by_address(device, address));
+    found
+}
+
+/// The allocations with a name that matches. Where nothing is known of a role, `unknown` finds it.
+fn by_names(names: &Names<'_>, rows: usize, pattern: &Pattern) -> BitSet {
+    let mut matcher = Matcher::new(pattern);
+    let words = names.words().iter();
+    let matching: Vec<bool> = words
+        .map(|word| !word.is_empty() && matcher.matches(word))
+        .collect();
+    let unknown = names.is_unknown_a_word && matcher.matches(&names.unknown);
+    if !unknown && !matching.contains(&true) {
+        return BitSet::new(rows);
     }
+    BitSet::from_fn(rows, |row| {
+        let place = (names.of)(row) as usize;
+        matching.get(place).copied().unwrap_or(unknown)
+    })
+}
+
+/// The allocations with a frame that matches.
+fn by_stack(device: Device<'_>, field: TextField, pattern: &Pattern) -> BitSet {
+    let mut found = BitSet::new(device.history.allocations.len());
+    let stacks = stacks(device.snapshot(), field, pattern);
+    add(&mut found, &stacks, |row| device.stack_of()[row].index());
     found
 }
 
@@ -80,14 +90,6 @@ fn add(found: &mut BitSet, values: &BitSet, value_of: impl Fn(usize) -> usize) {
         let rows = BitSet::from_fn(found.len(), |row| values.contains(value_of(row)));
         found.union_with(&rows);
     }
-}
-
-/// The allocations for whose role the word matches.
-fn by_role(device: Device<'_>, pattern: &Pattern) -> BitSet {
-    let mut matcher = Matcher::new(pattern);
-    let roles = Role::ALL.map(|role| matcher.matches(role.word()));
-    let rules = device.rule_of();
-    BitSet::from_fn(rules.len(), |row| roles[rules[row].role().ordinal()])
 }
 
 /// The allocations whose address meets the condition.
@@ -164,7 +166,7 @@ impl<'a> Frames<'a> {
             snapshot,
             in_functions: (field != TextField::File).then(texts),
             in_files: (field != TextField::Function).then(texts),
-            in_nodes: matches!(field, TextField::Anywhere | TextField::Frame).then(texts),
+            in_nodes: (field == TextField::Frame).then(texts),
             at_line: (field != TextField::Function)
                 .then(|| FileLine::of(snapshot, pattern))
                 .flatten(),
@@ -221,86 +223,74 @@ fn stacks(snapshot: &Snapshot, field: TextField, pattern: &Pattern) -> BitSet {
     })
 }
 
-/// The allocations whose context, block or `annotate` events have a text that matches.
-fn by_context(device: Device<'_>, field: TextField, pattern: &Pattern) -> BitSet {
+/// The allocations with metadata that the program or the allocator attached, or an `annotate` event, that match.
+fn by_metadata(device: Device<'_>, pattern: &Pattern) -> BitSet {
     let snapshot = device.snapshot();
-    let mut looked = Contexts {
-        snapshot,
-        field,
-        texts: Texts::new(snapshot, Matcher::new(pattern)),
-        lines_of: Texts::new(snapshot, Matcher::new(pattern)),
-        lines: HashMap::new(),
-    };
+    let mut texts = Texts::new(snapshot, Matcher::new(pattern));
     let rows = snapshot.contexts.rows();
-    let contexts = BitSet::from_fn(rows.len(), |row| looked.matches(&rows[row]));
+    let contexts = BitSet::from_fn(rows.len(), |row| {
+        let attached = [rows[row].user_metadata, rows[row].internal_metadata];
+        let mut known = attached
+            .into_iter()
+            .flatten()
+            .filter(|&text| text != StringId(0));
+        known.any(|text| texts.holds(snapshot, text))
+    });
     let mut found = BitSet::new(device.history.allocations.len());
     add(&mut found, &contexts, |row| {
         device.context_of()[row].index()
     });
-    if looked.has(TextField::Metadata) {
-        for &(allocation, text) in device.notes() {
-            if looked.texts.holds(snapshot, text) {
-                found.insert(allocation.index());
-            }
-        }
-    }
-    if looked.has(TextField::Frame) {
-        for &(allocation, block) in &device.history.final_blocks {
-            let lines = snapshot.blocks.get(block).forward_lines;
-            if lines.is_some_and(|lines| looked.line_matches(lines)) {
-                found.insert(allocation.index());
-            }
+    for &(allocation, text) in device.notes() {
+        if texts.holds(snapshot, text) {
+            found.insert(allocation.index());
         }
     }
     found
 }
 
-/// Matches contexts.
-struct Contexts<'a> {
-    snapshot: &'a Snapshot,
-    field: TextField,
-    texts: Texts,
-    lines_of: Texts,
-    lines: HashMap<LinesId, bool>,
+/// The allocations for whose backward pass a line of the forward pass is known that matches.
+fn by_forward_pass(device: Device<'_>, pattern: &Pattern) -> BitSet {
+    let snapshot = device.snapshot();
+    let mut lines = Lines {
+        snapshot,
+        texts: Texts::new(snapshot, Matcher::new(pattern)),
+        known: HashMap::new(),
+    };
+    let rows = snapshot.contexts.rows();
+    let contexts = BitSet::from_fn(rows.len(), |row| {
+        let forward = rows[row].forward_lines;
+        forward.is_some_and(|of| lines.match_any(of))
+    });
+    let mut found = BitSet::new(device.history.allocations.len());
+    add(&mut found, &contexts, |row| {
+        device.context_of()[row].index()
+    });
+    for &(allocation, block) in &device.history.final_blocks {
+        let forward = snapshot.blocks.get(block).forward_lines;
+        if forward.is_some_and(|of| lines.match_any(of)) {
+            found.insert(allocation.index());
+        }
+    }
+    found
 }
 
-impl Contexts<'_> {
-    fn has(&self, field: TextField) -> bool {
-        self.field == field || self.field == TextField::Anywhere
-    }
+/// Lines of forward passes.
+struct Lines<'a> {
+    snapshot: &'a Snapshot,
+    texts: Texts,
+    known: HashMap<LinesId, bool>,
+}
 
-    fn matches(&mut self, context: &Context) -> bool {
-        let snapshot = self.snapshot;
-        let candidates = [
-            (TextField::Metadata, context.user_metadata),
-            (TextField::Metadata, context.internal_metadata),
-            (TextField::Category, context.category),
-            (TextField::Compile, context.compile_context),
-        ];
-        for (field, text) in candidates {
-            let Some(text) = text.filter(|&text| self.has(field) && text != StringId(0)) else {
-                continue;
-            };
-            let is_outside = field == TextField::Compile && snapshot.strings.get(text) == "N/A";
-            if !is_outside && self.texts.holds(snapshot, text) {
-                return true;
-            }
-        }
-        self.has(TextField::Frame)
-            && context
-                .forward_lines
-                .is_some_and(|lines| self.line_matches(lines))
-    }
-
-    fn line_matches(&mut self, id: LinesId) -> bool {
-        if let Some(&known) = self.lines.get(&id) {
+impl Lines<'_> {
+    fn match_any(&mut self, id: LinesId) -> bool {
+        if let Some(&known) = self.known.get(&id) {
             return known;
         }
         let mut lines = self.snapshot.contexts.forward_lines(Some(id));
         // Lines may be stored with their newline.
         let text = |line| clip(self.snapshot.strings.get(line), TEXT_LIMIT_BYTES).trim_end();
-        let found = lines.any(|line| self.lines_of.matches(line, text(line)));
-        self.lines.insert(id, found);
+        let found = lines.any(|line| self.texts.matches(line, text(line)));
+        self.known.insert(id, found);
         found
     }
 }

@@ -5,13 +5,12 @@ use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
-use super::term::PoolMatch;
-use crate::analysis::code::call_sites::CallSiteId;
+use super::keys::{self, KeyKind};
+use super::term::TextField;
 use crate::analysis::code::frames::{FrameClass, Location, clip};
-use crate::analysis::code::operators::OperatorId;
+use crate::analysis::properties::{Property, names};
 use crate::analysis::recording::Device;
-use crate::analysis::roles::Role;
-use crate::ids::{FrameId, StackId, StringId};
+use crate::ids::{FrameId, StackId};
 use crate::sorting::{SortFew, counts};
 
 /// Maximum number of words of each kind.
@@ -24,7 +23,7 @@ const WORD_LIMIT_BYTES: usize = 120;
 pub struct Word {
     /// The value as it is written in a filter.
     pub text: String,
-    /// How many allocations have it, and of streams the handle, of pools the name; empty if unknown.
+    /// How many allocations have it, after its label if that says more; empty if unknown.
     pub help: String,
 }
 
@@ -36,63 +35,69 @@ pub struct Vocabulary {
     pub functions: Vec<Word>,
     /// Files of user code.
     pub files: Vec<Word>,
-    /// Labels of call sites.
-    pub sites: Vec<Word>,
-    /// Labels of operators.
-    pub operators: Vec<Word>,
-    /// The profiler's categories.
-    pub categories: Vec<Word>,
-    /// Inferred roles.
-    pub roles: Vec<Word>,
-    /// Metadata that the program attached to allocations.
-    pub metadata: Vec<Word>,
-    /// `torch.compile` regions.
-    pub compiled: Vec<Word>,
-    /// Names of this device's annotated ranges.
-    pub annotations: Vec<Word>,
-    /// Numbers of streams.
-    pub streams: Vec<Word>,
-    /// Memory pools: `default`, or an id such as `0,3`.
-    pub pools: Vec<Word>,
+    /// By property that is searched for by its names, these.
+    names: Vec<(Property, Vec<Word>)>,
 }
 
 impl Vocabulary {
     /// Collects the words of a device's allocations.
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
-        let contexts = device.snapshot().contexts.rows();
-        let used = device.context_of().iter().map(|context| context.index());
-        let used = counts(contexts.len(), used);
-        let of_context = |text: fn(&crate::model::Context) -> Option<StringId>| {
-            let used = contexts.iter().zip(&used);
-            let texts = used.filter_map(|(context, &count)| Some((text(context)?, count)));
-            strings(device, summed(texts))
-        };
         let (functions, files) = code(device);
-        let sites = device.call_sites();
-        let used = device.site_of().iter().map(|site| site.index());
-        let used = (0..).map(CallSiteId).zip(counts(sites.sites().len(), used));
-        let used_sites = summed(used.filter(|&(site, _)| site != CallSiteId::NONE));
-        let operators = operators(device);
-        let labels = device.call_sites().operators();
-        let roles = device.rule_of().iter().map(|rule| rule.role().ordinal());
-        let roles = Role::ALL.into_iter().zip(counts(Role::ALL.len(), roles));
-        let mut compiled = of_context(|context| context.compile_context);
-        compiled.retain(|word| word.text != "N/A");
+        let searched = keys::all().filter_map(|key| match key.kind {
+            KeyKind::Text(TextField::Of(property)) => Some(property),
+            KeyKind::Stream => Some(Property::Stream),
+            KeyKind::Pool => Some(Property::Pool),
+            _ => None,
+        });
+        let names = searched.map(|property| match property {
+            Property::Annotation => (property, annotations(device)),
+            _ => (property, named(device, property)),
+        });
         Self {
             functions,
             files,
-            sites: words(used_sites, |site| sites.get(site).label.clone()),
-            operators: words(operators, |operator| labels.label(operator).to_owned()),
-            categories: of_context(|context| context.category),
-            roles: words(summed(roles), |role| role.word().to_owned()),
-            metadata: of_context(|context| context.user_metadata),
-            compiled,
-            annotations: annotations(device),
-            streams: streams(device),
-            pools: pools(device),
+            names: names.collect(),
         }
     }
+
+    /// The words of a property's names.
+    #[must_use]
+    pub fn names(&self, property: Property) -> &[Word] {
+        let of = self.names.iter().find(|(of, _)| *of == property);
+        of.map_or(&[], |(_, words)| words)
+    }
+}
+
+/// The names that allocations have.
+fn named(device: Device<'_>, property: Property) -> Vec<Word> {
+    let Some(names) = names(device, property) else {
+        return Vec::new();
+    };
+    let places = names.labels.len();
+    // Allocations without a name are counted last.
+    let rows = 0..device.history.allocations.len();
+    let used = rows.map(|row| ((names.of)(row) as usize).min(places));
+    let used = (0..)
+        .zip(counts(places + 1, used))
+        .filter(|&(place, count)| count > 0 && (place < places || names.is_unknown_a_word));
+    let mut used: Vec<(usize, u64)> = used.collect();
+    if property != Property::Stream {
+        used.sort_few_by_key(|&(_, count)| std::cmp::Reverse(count));
+    }
+    // Streams and pools are numbered.
+    let says_more = matches!(property, Property::Stream | Property::Pool);
+    let text = |place: usize| names.words().get(place).unwrap_or(&names.unknown);
+    let help = |place: usize, count: u64| match names.labels.get(place) {
+        Some(label) if says_more => format!("{label}, {}", allocations(count)),
+        _ => allocations(count),
+    };
+    let words = used.into_iter().map(|(place, count)| Word {
+        text: text(place).clone().into_owned(),
+        help: help(place, count),
+    });
+    let short = words.filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES);
+    short.take(WORDS_LIMIT).collect()
 }
 
 /// The distinct values and the sums of their counts, the greatest first; without those that never occur.
@@ -106,44 +111,11 @@ fn summed<T: Copy + Eq + Hash + Ord>(values: impl Iterator<Item = (T, u64)>) -> 
     sums
 }
 
-/// The operators with the number of allocations that each made, the most first. It goes by stacks, of which there are few.
-fn operators(device: Device<'_>) -> Vec<(OperatorId, u64)> {
-    let stacks = device.snapshot().stacks.len();
-    // Of an allocation from before the recording, the stack may be that of its free, which tells no operator.
-    let before = device.history.before_recording as usize;
-    let recorded = device.stack_of().get(before..).unwrap_or(&[]);
-    let recorded = counts(stacks, recorded.iter().map(|stack| stack.index()));
-    let recorded = (0..).map(StackId).zip(recorded);
-    let operators = device.call_sites().operators();
-    let recorded = recorded.map(|(stack, count)| (operators.of_stack(stack), count));
-    let earlier = device.allocations().take(before);
-    let earlier = earlier.map(|id| (device.operator(id), 1));
-    let mut all = summed(recorded.chain(earlier));
-    all.retain(|&(operator, _)| operator != OperatorId::NONE);
-    all
-}
-
-fn words<T>(counts: Vec<(T, u64)>, text: impl Fn(T) -> String) -> Vec<Word> {
-    let words = counts.into_iter().map(|(value, count)| Word {
-        text: text(value),
-        help: allocations(count),
-    });
-    let short = words.filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES);
-    short.take(WORDS_LIMIT).collect()
-}
-
 fn allocations(count: u64) -> String {
     match count {
         1 => "1 allocation".to_owned(),
         count => format!("{} allocations", crate::units::Count(count)),
     }
-}
-
-fn strings(device: Device<'_>, counts: Vec<(StringId, u64)>) -> Vec<Word> {
-    words(counts, |id| {
-        let text = device.snapshot().strings.get(id);
-        clip(text, WORD_LIMIT_BYTES + 1).to_owned()
-    })
 }
 
 /// Functions and files of user code, sorted by the number of allocations whose stack contains them.
@@ -196,41 +168,15 @@ fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
     (sorted(functions), sorted(files))
 }
 
-fn annotations(on: Device<'_>) -> Vec<Word> {
-    let here = on.ranges().map(|range| range.name);
-    let mut words = strings(on, summed(here.map(|name| (name, 1))));
-    for word in &mut words {
-        word.help = word.help.replace("allocation", "range");
-    }
-    words
-}
-
-fn streams(on: Device<'_>) -> Vec<Word> {
-    let used: HashMap<i64, u64> = summed(on.stream_of().counts()).into_iter().collect();
-    let streams = on.recording.streams();
-    let numbered = (0..).zip(streams.handles());
-    let present = numbered.filter_map(|(number, &handle)| {
-        let count = *used.get(&handle)?;
-        let name = streams.label(handle);
-        Some(Word {
-            text: number.to_string(),
-            help: format!("{name}, {}", allocations(count)),
-        })
+/// The names of annotated ranges, in which there need be no allocation.
+fn annotations(device: Device<'_>) -> Vec<Word> {
+    let names = summed(device.ranges().map(|range| (range.name, 1)));
+    let words = names.into_iter().map(|(name, count)| Word {
+        text: clip(device.snapshot().strings.get(name), WORD_LIMIT_BYTES + 1).to_owned(),
+        help: allocations(count).replace("allocation", "range"),
     });
-    present.take(WORDS_LIMIT).collect()
-}
-
-fn pools(on: Device<'_>) -> Vec<Word> {
-    let used = summed(on.pool_of().counts());
-    let words = used.into_iter().map(|(pool, count)| Word {
-        text: PoolMatch::of(pool).to_string(),
-        help: format!(
-            "{}, {}",
-            on.recording.pools().label(pool),
-            allocations(count)
-        ),
-    });
-    words.take(WORDS_LIMIT).collect()
+    let short = words.filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES);
+    short.take(WORDS_LIMIT).collect()
 }
 
 #[cfg(test)]
@@ -244,17 +190,23 @@ mod tests {
         include_bytes!("../../../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle"),
     ];
 
-    /// The words of a column, counted allocation by allocation.
+    /// The words of a property, counted allocation by allocation.
     fn one_by_one<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Word> {
         let mut counts: HashMap<&str, u64> = HashMap::new();
-        for text in texts.filter(|text| !text.is_empty()) {
+        for text in texts.filter(|text| !text.is_empty() && text.len() <= WORD_LIMIT_BYTES) {
             *counts.entry(text).or_default() += 1;
         }
-        words(counts.into_iter().collect(), str::to_owned)
+        let word = |(text, count): (&str, u64)| Word {
+            text: text.to_owned(),
+            help: allocations(count),
+        };
+        let mut words: Vec<Word> = counts.into_iter().map(word).collect();
+        words.sort_by(|a, b| a.text.cmp(&b.text));
+        words
     }
 
-    fn by_text(words: &[Word]) -> Vec<&Word> {
-        let mut words: Vec<&Word> = words.iter().collect();
+    fn by_text(words: &[Word]) -> Vec<Word> {
+        let mut words = words.to_vec();
         words.sort_by(|a, b| a.text.cmp(&b.text));
         words
     }
@@ -265,20 +217,19 @@ mod tests {
             let recording = Recording::of(crate::decode(file).unwrap());
             for device in recording.devices() {
                 let found = Vocabulary::of(device);
+                let found = |property| by_text(found.names(property));
                 let labels = device.call_sites().operators();
-                let operators = device.operator_of().iter();
-                let operators = one_by_one(operators.map(|&id| labels.label(id)));
-                assert_eq!(by_text(&found.operators), by_text(&operators));
+                let operators = device.operator_of().iter().map(|&id| labels.label(id));
+                assert_eq!(found(Property::Operator), one_by_one(operators));
                 let sites = device.site_of().iter();
-                let sites = sites.filter(|&&site| site != CallSiteId::NONE);
-                let sites = one_by_one(sites.map(|&id| &*device.call_sites().get(id).label));
-                assert_eq!(by_text(&found.sites), by_text(&sites));
-                let roles = one_by_one(device.rule_of().iter().map(|rule| rule.role().word()));
-                assert_eq!(by_text(&found.roles), by_text(&roles));
+                let sites = sites.map(|&id| &*device.call_sites().get(id).label);
+                assert_eq!(found(Property::CallSite), one_by_one(sites));
+                let roles = device.rule_of().iter().map(|rule| rule.role().word());
+                assert_eq!(found(Property::Role), one_by_one(roles));
                 let contexts = device.allocations().filter_map(|id| device.context(id));
                 let texts = contexts.filter_map(|context| context.user_metadata);
-                let texts = one_by_one(texts.map(|id| device.snapshot().strings.get(id)));
-                assert_eq!(by_text(&found.metadata), by_text(&texts));
+                let texts = texts.map(|id| device.snapshot().strings.get(id));
+                assert_eq!(found(Property::Metadata), one_by_one(texts));
             }
         }
     }
