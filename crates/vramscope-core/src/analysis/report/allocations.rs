@@ -223,13 +223,16 @@ pub fn columns_with_values(device: Device<'_>) -> Vec<Property> {
     columns
 }
 
-/// Whether a column of names has any, and of streams and pools at least two.
+/// Whether a column of names or counts has any, and of streams and pools at least two.
 fn tells(device: Device<'_>, column: Property) -> bool {
+    let rows = 0..device.history.allocations.len();
     let names = match values(device, column) {
         Values::Names(names) => names,
-        Values::Numbers(_) => return true,
+        Values::Numbers(number) => {
+            return column.kind() != Kind::Number || rows.clone().any(|row| number(row).is_some());
+        }
     };
-    let places = (0..device.history.allocations.len()).map(&names.of);
+    let places = rows.map(&names.of);
     let mut known = places.filter(|&place| place != Names::UNKNOWN);
     match (column, known.next()) {
         (Property::CallSite, _) => true,
