@@ -93,7 +93,11 @@ fn columns(has_times: bool, has_stacks: bool) -> Vec<Column> {
         detail("lifetime_is_lower_bound"),
         column("allocation", "allocation"),
     ];
-    columns.extend(others().map(|property| column(property.row().word, property.row().word)));
+    // Counts would make the lines of the text too wide.
+    columns.extend(others().map(|property| match property.row() {
+        row if row.kind == Kind::Number => detail(row.word),
+        row => column(row.word, row.word),
+    }));
     columns.push(text_or_detail(!has_stacks, "call_site", "call site"));
     columns.extend(has_stacks.then(|| column("stack", "stack")));
     columns
