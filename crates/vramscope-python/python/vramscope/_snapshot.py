@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         "package",
         "operator",
         "role",
+        "age-steps",
         "stream",
         "pool",
         "category",

@@ -46,6 +46,8 @@ pub enum Property {
     Died,
     /// How long it lived, as far as recorded.
     Lifetime,
+    /// How many steps began while it was live.
+    AgeSteps,
     /// The stream's number.
     Stream,
     /// The memory pool.
@@ -131,7 +133,7 @@ pub enum Shown {
 }
 
 /// All properties, in the order of columns and lists.
-const ROWS: [Row; 21] = [
+const ROWS: [Row; 22] = [
     Row {
         property: Property::Order,
         kind: Kind::Number,
@@ -283,6 +285,17 @@ const ROWS: [Row; 21] = [
         ),
         shown: Shown::InTables,
         field: None,
+    },
+    Row {
+        property: Property::AgeSteps,
+        kind: Kind::Number,
+        word: "age_steps",
+        alias: None,
+        heading: "Age in steps",
+        help: "how many steps began while it was live",
+        key: key("steps", &["age_steps"], "steps>=2"),
+        shown: Shown::InTables,
+        field: Some("age_steps"),
     },
     Row {
         property: Property::Stream,

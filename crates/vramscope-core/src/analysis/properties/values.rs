@@ -104,6 +104,7 @@ pub fn values(device: Device<'_>, property: Property) -> Values<'_> {
             let us = life.us.map(|us| us.max(0).cast_unsigned());
             Some(us.unwrap_or(life.events.into()))
         }),
+        Property::AgeSteps => age_steps(device),
         Property::CallSite => Values::Names(call_sites(device)),
         Property::Operator => Values::Names(operators(device)),
         Property::Role => Values::Names(roles(device)),
@@ -148,6 +149,23 @@ fn numbers<'a>(of: impl Fn(usize) -> Option<u64> + 'a) -> Values<'a> {
 
 fn of_place(place: Option<usize>) -> u32 {
     place.map_or(Names::UNKNOWN, |place| place as u32)
+}
+
+/// Unknown where there are no steps.
+fn age_steps(device: Device<'_>) -> Values<'_> {
+    let table = &device.history.allocations;
+    let steps = device.steps().map(|steps| &steps.steps[..]);
+    let begins: Vec<u32> = steps
+        .unwrap_or_default()
+        .iter()
+        .map(|step| step.moments.0)
+        .collect();
+    let before = move |moment: u32| begins.partition_point(|&begin| begin < moment);
+    numbers(move |row| {
+        steps
+            .is_some()
+            .then(|| (before(table.died[row]) - before(table.born[row])) as u64)
+    })
 }
 
 /// Row 0 of the sites stands for allocations without a stack.

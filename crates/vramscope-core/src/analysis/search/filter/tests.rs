@@ -87,6 +87,13 @@ fn slow_term(term: &Term, subject: &Subject<'_>, known: &Known<'_>) -> bool {
             PoolMatch::Number(number) => id.0 == number || id.1 == number,
         }),
         Term::Number(Property::Size, test) => slow_bytes(*test, details.requested_bytes),
+        Term::Number(Property::AgeSteps, test) => subject.device.steps().is_some_and(|steps| {
+            let begins = steps.steps.iter().map(|step| step.moments.0);
+            let begun = begins
+                .filter(|&begin| born <= begin && begin < died)
+                .count() as u64;
+            slow_number(*test, begun)
+        }),
         Term::Number(field, test) => details.block.as_ref().is_some_and(|block| {
             let bytes = match field {
                 Property::Block => block.bytes,
