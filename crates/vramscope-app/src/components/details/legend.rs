@@ -1,13 +1,13 @@
 //! The meaning of the colours, with the sums of what is selected.
 
 use vramscope_core::analysis::time::selection::Selection;
+use vramscope_protocol::{LegendEntry, LegendOf, Look, Picture};
 use yew::prelude::*;
 
 use crate::components::hooks::use_answer;
 use crate::components::legend::LegendList;
 use crate::components::site_label::site_label;
 use crate::engine::Session;
-use crate::protocol::{LegendEntry, LegendOf, Look, Picture};
 use crate::state::selected::Places;
 use crate::state::{Shared, sentences};
 
