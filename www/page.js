@@ -1,12 +1,11 @@
-// The page's entry: compiles the module while it loads, then hands over to Rust.
+// The page's entry: compiles its program and that of its workers while they load, then hands over to Rust.
 //
-// It serves two pages. Of the one on a web server, each part is a file beside this one. In the one that
-// `vramscope html` writes, each part stands in the page itself, as base64 of its gzip, and so do the
+// It serves two pages. Of the one on a web server, each file of a program lies beside this one. In the one that
+// `vramscope html` writes, each stands in the page itself, as base64 of its gzip, and so do the
 // snapshots: beside a file that is opened from disk nothing can be loaded.
 
-const GLUE = "vramscope_app.js";
-// Name of a part of the module that is loaded later → its files. Filled in when the page is built, unless it is in one piece.
-const PARTS = {};
+const PAGE = "vramscope_app";
+const WORKER = "vramscope_worker";
 const modules = new Map();
 const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]"), (part) => [part.dataset.part, part]));
 // What the server was given: `vramscope view` names it here.
@@ -15,7 +14,7 @@ const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link
 const isFramed = new URLSearchParams(location.search).get("mode") === "embed";
 // Whether its workers come from a file. In a sandbox that gives the page no origin, none may be another's file.
 const hasWorkerFile = isFramed && origin !== "null";
-// Whether it is mini.html, which shows one picture with the first module and loads the others once more is wanted.
+// Whether it is mini.html, which shows one picture with a program of its own and loads the page once more is wanted.
 const isMini = document.documentElement.dataset.page === "mini";
 // Files that were chosen before the module is there; `null` once it is.
 let early = [];
@@ -28,30 +27,25 @@ addEventListener("drop", dropInside, true);
 // What the viewers in the page around this one have in common (www/viewer.js): each module is compiled once.
 const common = (isFramed && frameElement?.vramscope) || {};
 if (isFramed) addEventListener("error", cannotStart);
-const [module, whole, glue] = await Promise.all([
-  moduleOf("vramscope_app_bg"),
-  // Of which nothing lies outside of that module but for mini.html.
-  isMini ? undefined : loadPart("whole"),
-  hasWorkerFile ? "" : load(GLUE).then((response) => response.text()),
+const program = isMini ? "vramscope_mini" : PAGE;
+const [page, workerModule, workerGlue] = await Promise.all([
+  programOf(program),
+  moduleOf(WORKER),
+  hasWorkerFile ? "" : textOf(WORKER),
 ]);
-const { default: init, start_page } = await import(
-  inPage.size > 0 ? addressOf(glue) : new URL(GLUE, import.meta.url)
-);
 performance.mark("vramscope:compiled");
-await init({ module_or_path: module });
+await page.init();
 performance.mark("vramscope:begun");
 // What the file was made to show, unless its address says something else.
 const { place } = document.documentElement.dataset;
 // In full: a frame whose document is given to it (`srcdoc`) takes addresses relative to the page around it.
 if (place && !location.hash) history.replaceState(null, "", `${location.href.split("#", 1)[0]}#${place}`);
 const files = carried().concat(Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file)));
-start_page(module, whole, workers(), loadPart, [...files, ...early], served);
+const newWorker = workers();
+if (isMini) page.start_mini(newWorker, loadPage, files);
+else page.start_page(newWorker, [...files, ...early], served, null);
 early = null;
 removeEventListener("error", cannotStart);
-
-// The server of `vramscope view` ends with its program, and the page goes on: it loads all parts at once. A part that
-// cannot be loaded is told where it is used.
-if (served.length > 0) Object.keys(PARTS).forEach((name) => loadPart(name).catch(() => {}));
 
 // Tells the page around this one what keeps this one from starting.
 function cannotStart({ error, message }) {
@@ -143,12 +137,16 @@ function carried() {
   return [new File([bytes], name || "snapshot")];
 }
 
-// Returns what starts a worker. One download and one compilation serve the page and all its workers: they are made from
-// what is here, so that files are opened and drawn when the server has gone. Only in a frame they come from a file, for a
-// site that shows the viewer in its pages may allow no others (worker-src).
+// Returns what starts a worker. One download and one compilation serve all workers: they are made from what is here, so that
+// files are opened and drawn when the server has gone. Only in a frame they come from a file, for a site that shows the viewer
+// in its pages may allow no others (worker-src).
 function workers() {
-  const script = hasWorkerFile ? new URL(GLUE, import.meta.url) : addressOf(asScript(glue));
-  return () => new Worker(script, { name: "vramscope", type: hasWorkerFile ? "module" : "classic" });
+  const script = hasWorkerFile ? new URL(`${WORKER}.js`, import.meta.url) : addressOf(asScript(workerGlue));
+  return () => {
+    const worker = new Worker(script, { name: "vramscope", type: hasWorkerFile ? "module" : "classic" });
+    worker.postMessage(workerModule);
+    return worker;
+  };
 }
 
 function transferOf(files) {
@@ -157,23 +155,35 @@ function transferOf(files) {
   return transfer;
 }
 
-// The files of a part with their modules.
-async function loadPart(name) {
-  if (isMini && name === "whole") await loadStyle();
-  return Promise.all((PARTS[name] ?? []).map(async (file) => [file, await moduleOf(file)]));
+// A program: what its script exports, and `init`, which runs its module.
+async function programOf(name) {
+  const [module, glue] = await Promise.all([moduleOf(name), inPage.size > 0 ? textOf(name) : ""]);
+  const address = glue ? addressOf(glue) : new URL(`${name}.js`, import.meta.url);
+  const { default: init, ...exported } = await import(address);
+  return { ...exported, init: () => init({ module_or_path: module }) };
 }
 
-// Parts share files. Nothing is kept of a load that failed, so that it can be tried again.
-function moduleOf(file) {
-  if (!modules.has(file)) {
-    // Both pages have files of these names.
-    const name = `${import.meta.url} ${file}`;
-    const loading = load(`${file}.wasm`).then((response) => common[name] ?? compile(response));
+// Of mini.html: the start of the page, which takes what is handed over to it.
+async function loadPage() {
+  const [page] = await Promise.all([programOf(PAGE), loadStyle()]);
+  await page.init();
+  return (handed) => page.start_page(newWorker, [], [], handed);
+}
+
+async function textOf(name) {
+  return (await load(`${name}.js`)).text();
+}
+
+// Nothing is kept of a load that failed, so that it can be tried again.
+function moduleOf(program) {
+  if (!modules.has(program)) {
+    const name = `${import.meta.url} ${program}`;
+    const loading = load(`${program}_bg.wasm`).then((response) => common[name] ?? compile(response));
     loading.then((module) => (common[name] = module), () => {});
-    loading.catch(() => modules.delete(file));
-    modules.set(file, loading);
+    loading.catch(() => modules.delete(program));
+    modules.set(program, loading);
   }
-  return modules.get(file);
+  return modules.get(program);
 }
 
 // The styles of all that mini.html does not show.

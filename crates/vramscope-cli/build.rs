@@ -23,8 +23,13 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed={}", page.display());
         let mut files = Vec::new();
         list(&page, &mut files)?;
-        // That of an embedded viewer's first picture, which the program never shows.
-        files.retain(|file| !name_in_page(&page, file).starts_with("mini"));
+        // An embedded viewer's first picture, which the program never shows.
+        files.retain(|file| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            !["mini.", "vramscope_mini"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        });
         files.sort();
         for (index, file) in files.iter().enumerate() {
             let compressed = out.join(format!("page-{index}.gz"));

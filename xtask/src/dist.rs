@@ -126,6 +126,12 @@ fn check(out: &Path, is_ours: bool, page: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
+/// What the page is made of.
+const PAGE: [Part<'static>; 2] = [
+    ("vramscope-app", WASM, &[]),
+    ("vramscope-worker", WASM, &[]),
+];
+
 /// The page with the book, and how to serve it.
 pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     let site = out.join("site");
@@ -133,7 +139,7 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     book::build(&site, &site.join(book::IN_SITE))?;
     link_book(&site.join(INDEX))?;
     copy_licences(&site)?;
-    let components = Crates::read()?.inside(&[("vramscope-app", WASM, &[])])?;
+    let components = Crates::read()?.inside(&PAGE)?;
     licences::write(&components, &site.join("THIRD-PARTY.txt"))?;
     sbom::write(&components, &out.join("site.cdx.json"))?;
     for name in ["Containerfile", "nginx.conf"] {
@@ -158,15 +164,15 @@ fn programs(target: &str, features: &[&str], page: &Path, out: &Path) -> Result<
     let built = portable::build(target, features, page, &builders)?;
     let linked = portable::linked(&builders)?;
     let folder = out.join("bin").join(target);
-    let page: Part = ("vramscope-app", WASM, &[]);
+    let [page, worker] = PAGE;
     let library: Part = ("vramscope-inject", target, &[]);
-    let parts = [
-        [("vramscope-cli", target, features), page],
-        [("vramscope-capture", target, &[]), library],
+    let parts: [&[Part<'_>]; 2] = [
+        &[("vramscope-cli", target, features), page, worker],
+        &[("vramscope-capture", target, &[]), library],
     ];
     for (program, parts) in built.iter().zip(parts) {
         copy_into(program, &folder)?;
-        let mut components = crates.inside(&parts)?;
+        let mut components = crates.inside(parts)?;
         components.extend(linked.iter().cloned());
         let copy = folder.join(program.file_name().unwrap_or_default());
         let beside = |ending| copy.with_extension(ending);

@@ -1,46 +1,32 @@
-//! The page: Yew components in the browser's main thread, and one worker per file that decodes,
-//! analyses and draws.
+//! The page: Yew components in the browser's main thread. What they show, workers decode, analyse and draw
+//! (`vramscope-worker`), each for one file.
 //!
-//! Page and worker are the same wasm module: `www/page.js` compiles it once and calls
-//! [`start_page`]. Each worker instantiates the compiled module with its own memory and calls
-//! [`start_worker`].
+//! Page and worker are programs of their own, which `www/page.js` loads side by side. A third one is the first picture of an
+//! embedded viewer (`mini.html`), before the page: it is made of the modules up to [`mini`].
 //!
-//! - [`protocol`]: the messages between page and worker;
-//! - [`worker`]: decodes, analyses, draws and answers;
+//! - [`browser`]: files, addresses, clipboard, clock;
 //! - [`engine`]: the page's access to workers: one [`engine::Session`] per open file;
 //! - [`canvas`]: draws on canvases: the worker's pictures, and axes and outlines around them;
-//! - [`browser`]: files, addresses, clipboard, clock;
-//! - `mini`: the first picture of an embedded viewer, before the page;
 //! - `saving`: saved pictures of views that are tables and texts;
 //! - [`state`]: the page's state, and how actions change it;
+//! - [`mini`]: the first picture of an embedded viewer;
 //! - [`components`]: the elements of the page, rendered from the state.
 //!
 //! Questions hold all they depend on, the filter included. Cancelling or closing a file ends its worker, which frees all of
-//! its memory; at most eight files are read at once. Work that takes long is asked for again and again, for some 25 ms each
-//! time (`worker/pace.rs`), so that no other question waits longer. Between sharp pictures the canvas shows the last one,
-//! stretched to where the viewport is now, so that panning and zooming never wait.
+//! its memory; at most eight files are read at once. Between sharp pictures the canvas shows the last one, stretched to where
+//! the viewport is now, so that panning and zooming never wait.
 //!
 //! What all views share (device, cursor, range, pin, search) is in the state, so that a click in one view moves all others and
 //! no view knows another; `state::selected` alone says what they are about. While the search names memory pools, all views ask
-//! a session within them, which answers from a recording of these pools alone (`worker/narrowed.rs`); the numbers of events and
-//! allocations stay those of the whole file.
-//!
-//! Timeline, segments and map share `protocol/pictures`, `worker/painter`, `worker/answer` and `components/pictured`. Graphs of
-//! torch.compile and fleets are tabs with one view of their own, and so are texts. A file of `vramscope view --live` changes
-//! while it is shown: the worker of the shown tab reads the new version beside the open one, says where cursor and pin are now,
-//! and the session of the new version asks everything anew while old answers stay (`protocol/live`, `state/live`).
-//!
-//! Before the first file is opened the page rehearses: a spare worker opens a tiny file out of sight, so that browsers have
-//! compiled the code by then.
+//! a session within them. Timeline, segments and map share `components/pictured`. Graphs of torch.compile and fleets are tabs
+//! with one view of their own, and so are texts. A file of `vramscope view --live` changes while it is shown: the worker of the
+//! shown tab reads the new version beside the open one, says where cursor and pin are now, and the session of the new version
+//! asks everything anew while old answers stay (`state/live`).
 
 // Natively there are only its tests.
 #![cfg(any(test, doc, target_arch = "wasm32"))]
 
 // Lowest first: a module uses those of groups above its own.
-
-pub mod parts;
-
-pub mod protocol;
 
 pub mod browser;
 
@@ -51,79 +37,56 @@ pub mod canvas;
 mod saving;
 
 pub mod state;
-pub mod worker;
+
+pub mod mini;
 
 pub mod components;
-mod mini;
 
-use js_sys::Array;
+use browser::{door, frame, url};
+use engine::{Engine, Handover, Source};
 use wasm_bindgen::JsValue;
-use wasm_bindgen::prelude::wasm_bindgen;
 
-use engine::{Engine, Source};
-use parts::{Part, apart};
-
-/// Mounts the page. `module` is the compiled module for workers, `whole` are the modules of [`Part::Whole`]: without them
-/// the first picture of a file is shown, and the page when it is needed. `new_worker` starts a worker. `files` are
-/// embedded in the page, `served` are the addresses of files that its server was given; both are opened at the start, with
-/// those that the page's address names.
-///
-/// # Errors
-/// If these are no modules of this one.
-#[wasm_bindgen]
-pub fn start_page(
-    module: JsValue,
-    whole: Option<Array>,
+/// Mounts the page. `new_worker` starts a worker. `files` are embedded in the page, `served` are the addresses of files that its
+/// server was given; both are opened at the start, with those that the page's address names. Of `mini.html` it is what that
+/// page hands over instead.
+pub fn start(
     new_worker: js_sys::Function,
-    load_part: js_sys::Function,
     files: Vec<web_sys::File>,
     served: Vec<String>,
-) -> Result<(), JsValue> {
-    let loaded: Vec<_> = whole
-        .map(|whole| (Part::Whole, whole))
-        .into_iter()
-        .collect();
-    for (part, modules) in &loaded {
-        parts::take(*part, modules)?;
+    handed: &JsValue,
+) {
+    let engine = Engine::new(new_worker, true);
+    if let Some(handed) = Handover::of_js(handed, &engine) {
+        return go_on(engine, handed);
     }
-    let engine = Engine::new(engine::Boot {
-        module,
-        new_worker,
-        load_part,
-        loaded,
-    });
-    browser::frame::show_controls();
-    browser::frame::show_sleep();
+    engine.start_spare();
+    frame::show_controls();
+    frame::show_sleep();
     let files = Source::files(files).into_iter();
     let served = served.into_iter().map(Source::Served);
-    let linked = browser::url::sources().into_iter().map(Source::Linked);
-    let sources = files.chain(served).chain(linked).collect();
-    if parts::is_here(Part::Whole) {
-        mount(engine, sources);
-    } else {
-        show_first(engine, sources);
-    }
-    Ok(())
+    let linked = url::sources().into_iter().map(Source::Linked);
+    mount(engine, files.chain(served).chain(linked).collect());
 }
 
-apart! { "whole", "60",
-    /// Shows the page in place of what the document has.
-    fn mount(engine: Engine, sources: Vec<Source>) -> () {
-        let props = components::AppProps { engine, sources };
-        yew::Renderer::<components::App>::with_props(props).render();
+/// Goes on where `mini.html` was.
+fn go_on(engine: Engine, handed: Handover) {
+    let before = handed.has_picture.then(mini::picture).flatten();
+    let focus = mini::focus();
+    if let Some(host) = &handed.host {
+        door::set_host(host);
     }
-}
-
-apart! { "mini", "65",
-    /// Shows the first picture of a file.
-    fn show_first(engine: Engine, sources: Vec<Source>) -> () {
-        browser::frame::show_theme();
-        mini::start(engine, sources);
+    if let Some(session) = handed.session.as_ref().filter(|_| handed.has_told) {
+        door::has_told_of(session.name());
+    }
+    let own = handed.session.into_iter().map(Source::Open);
+    mount(engine, own.chain(handed.more).collect());
+    if let Some(before) = before {
+        frame::cover(&before, focus);
     }
 }
 
-/// Runs a worker, which answers messages from the page. Called once per worker.
-#[wasm_bindgen]
-pub fn start_worker() {
-    worker::run();
+/// Shows the page in place of what the document has.
+fn mount(engine: Engine, sources: Vec<Source>) {
+    let props = components::AppProps { engine, sources };
+    yew::Renderer::<components::App>::with_props(props).render();
 }

@@ -1,15 +1,19 @@
 //! The first picture of an embedded viewer (`mini.html`), before the page.
 //!
-//! It takes the first module alone: a file is opened, its timeline and figures are shown, and the page around is told.
-//! The page itself is a part ([`Part::Whole`]). It is loaded when somebody moves the pointer over the picture, presses a
-//! key or asks for the full viewer, and for all that is shown here only in part: then it takes over the open file
-//! and shows the same at the same place. Nothing is loaded or read twice.
+//! A program of its own without components: a file is opened, its timeline and figures are shown, and the page around is told.
+//! The page itself is loaded when somebody moves the pointer over the picture, presses a key or asks for the full viewer, and
+//! for all that is shown here only in part: then it takes over the open file ([`Handover`]) and shows the same at the same
+//! place. Nothing is loaded or read twice.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use gloo::events::EventListener;
-use js_sys::{Object, Reflect};
+use js_sys::{Function, Object, Promise, Reflect};
+use vramscope_protocol::{
+    Axis, Bounds, Curve, DeviceFacts, DrawRequest, Look, Opened, Picture, Progress, Reply,
+    ReservedOf, ThemeName, UNASKED_BYTES,
+};
 use vramscope_view::address;
 use vramscope_view::decorations::Decorations;
 use vramscope_view::lines::Lines;
@@ -17,6 +21,7 @@ use vramscope_view::viewport::Viewport;
 use vramscope_view::views::ViewKind;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{
     Element, Event, File, HtmlCanvasElement, MediaQueryList, MessageEvent, PointerEvent,
     ResizeObserver,
@@ -24,14 +29,9 @@ use web_sys::{
 use yew::Callback;
 
 use crate::browser::door::{self, Message};
-use crate::browser::{frame, history};
+use crate::browser::{error_text, frame, history, url};
 use crate::canvas::{Canvases, PlotArea, TimelineCanvas, draw_scene};
-use crate::engine::{Engine, Session, Source};
-use crate::parts::Part;
-use crate::protocol::{
-    Axis, Bounds, Curve, DeviceFacts, DrawRequest, Glance, Look, Picture, Progress, Reply,
-    ReservedOf, ThemeName, UNASKED_BYTES,
-};
+use crate::engine::{Engine, Handover, Session, Source};
 use crate::state::choices::LanesChoices;
 use crate::state::sentences;
 
@@ -44,6 +44,8 @@ const FOCUSABLE: [&str; 3] = [".stage", ".in-full", "select"];
 /// What is shown before the page.
 struct Mini {
     engine: Engine,
+    /// `www/page.js`'s function that promises the start of the page, which takes a [`Handover`].
+    load_page: Function,
     session: RefCell<Option<Session>>,
     picture: RefCell<Option<Shown>>,
     /// The origin of the page around this one, once it has asked whether this one listens.
@@ -68,10 +70,19 @@ struct Shown {
     sizes: Option<(ResizeObserver, Closure<dyn FnMut()>)>,
 }
 
-/// Shows the first picture of a file.
-pub(crate) fn start(engine: Engine, mut sources: Vec<Source>) {
+/// Shows the first picture of a file: one of those in the page, or that its address names. `new_worker` starts a worker,
+/// `load_page` promises the start of the page.
+pub fn start(new_worker: Function, load_page: Function, files: Vec<File>) {
+    frame::show_controls();
+    frame::show_sleep();
+    frame::show_theme();
+    let linked = url::sources().into_iter().map(Source::Linked);
+    let mut sources: Vec<_> = Source::files(files).into_iter().chain(linked).collect();
+    let engine = Engine::new(new_worker, false);
+    engine.start_spare();
     let mini = Rc::new(Mini {
         engine,
+        load_page,
         session: RefCell::default(),
         picture: RefCell::default(),
         host: RefCell::default(),
@@ -188,9 +199,11 @@ impl Mini {
         };
         match reply {
             Reply::Progress(progress) => self.progress(&session, progress),
-            Reply::Glance(glance) => self.show(&session, &glance),
-            Reply::Opened(_)
-            | Reply::OpenedGraphs(_)
+            Reply::Opened(opened) => {
+                session.keep(Reply::Opened(opened.clone()));
+                self.show(&session, &opened);
+            }
+            Reply::OpenedGraphs(_)
             | Reply::OpenedFleet(_)
             | Reply::OpenedText(_)
             | Reply::Failed(_) => {
@@ -198,12 +211,7 @@ impl Mini {
                 self.end(Vec::new());
             }
             // The session takes these itself, and versions are read by the page alone.
-            Reply::Ready
-            | Reply::Needs(_)
-            | Reply::Mark { .. }
-            | Reply::Rehearsed(_)
-            | Reply::Answer { .. }
-            | Reply::Reloaded(_) => {}
+            Reply::Ready | Reply::Mark { .. } | Reply::Answer { .. } | Reply::Reloaded(_) => {}
         }
     }
 
@@ -247,8 +255,8 @@ impl Mini {
         kept.push(news);
     }
 
-    fn show(self: &Rc<Self>, session: &Session, glance: &Glance) {
-        let first = glance.devices.first();
+    fn show(self: &Rc<Self>, session: &Session, opened: &Opened) {
+        let (first, file_bytes) = (opened.devices.first(), opened.file.file_bytes);
         let first = first.filter(|facts| facts.has_trace && facts.allocations > 0);
         let Some(facts) = first else {
             return self.end(Vec::new());
@@ -258,16 +266,15 @@ impl Mini {
             &[
                 ("event", "load".into()),
                 ("name", session.name().into()),
-                ("bytes", JsValue::from(glance.file_bytes as f64)),
+                ("bytes", JsValue::from(file_bytes as f64)),
             ],
         );
-        let place = address::of_file(session.name(), glance.file_bytes, ViewKind::Timeline);
+        let place = address::of_file(session.name(), file_bytes, ViewKind::Timeline);
         self.tell(1, &[("event", "place".into()), ("place", place.into())]);
-        door::has_told_of(session.name());
-        write_figures(glance, facts);
+        write_figures(opened, facts);
         self.picture.replace(self.shown(session, facts));
         self.draw();
-        if glance.lacks {
+        if opened.has_more_than_timeline() {
             self.end(Vec::new());
         }
     }
@@ -342,28 +349,33 @@ impl Mini {
             return;
         }
         let mini = self.clone();
-        self.engine.load(Part::Whole, move |loaded| match loaded {
-            Ok(()) => mini.give_over(),
-            Err(words) => mini.cannot_end(&words),
+        wasm_bindgen_futures::spawn_local(async move {
+            match mini.loaded().await {
+                Ok(start_page) => mini.give_over(&start_page),
+                Err(error) => mini.cannot_end(&error_text(&error)),
+            }
         });
     }
 
-    fn give_over(&self) {
+    /// The start of the page, which is loaded.
+    async fn loaded(&self) -> Result<Function, JsValue> {
+        let page = self.load_page.call0(&JsValue::NULL)?;
+        let page = JsFuture::from(page.unchecked_into::<Promise>()).await?;
+        Ok(page.unchecked_into())
+    }
+
+    fn give_over(&self, start_page: &Function) {
         self.listeners.borrow_mut().clear();
         let has_picture = self.picture.take().is_some();
-        let own = self.session.take().map(Source::Open);
-        let before = found(ROOT).filter(|_| has_picture);
-        let focus = frame::focused(&FOCUSABLE);
-        if let Some(host) = self.host.take() {
-            door::set_host(&host);
-        }
-        crate::mount(
-            self.engine.clone(),
-            own.into_iter().chain(self.more.take()).collect(),
-        );
-        if let Some(before) = before {
-            frame::cover(&before, focus);
-        }
+        let handover = Handover {
+            session: self.session.take(),
+            more: self.more.take(),
+            host: self.host.take(),
+            has_told: has_picture,
+            has_picture,
+        };
+        // Its errors are the page's own to tell.
+        let _ = start_page.call1(&JsValue::NULL, &handover.into_js());
     }
 
     /// The picture stays, and it can be tried again.
@@ -422,10 +434,10 @@ impl Shown {
 }
 
 /// Writes the devices above the picture, and the figures of the first below it.
-fn write_figures(glance: &Glance, facts: &DeviceFacts) {
+fn write_figures(opened: &Opened, facts: &DeviceFacts) {
     if let Some(list) = found("select") {
         list.set_text_content(None);
-        for device in &glance.devices {
+        for device in &opened.devices {
             if let Ok(option) = gloo::utils::document().create_element("option") {
                 option.set_text_content(Some(&sentences::device(device)));
                 let _ = list.append_child(&option);
@@ -448,6 +460,18 @@ fn write_line(texts: &[&str]) {
             let _ = line.append_child(&span);
         }
     }
+}
+
+/// The picture and what is around it, which the page replaces.
+#[must_use]
+pub fn picture() -> Option<Element> {
+    found(ROOT)
+}
+
+/// What of it has the focus.
+#[must_use]
+pub fn focus() -> Option<&'static str> {
+    frame::focused(&FOCUSABLE)
 }
 
 /// An element of `mini.html`.

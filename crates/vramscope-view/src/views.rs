@@ -163,4 +163,10 @@ impl Picture {
     pub fn shows(self, other: Self) -> bool {
         self == other || (self, other) == (Self::Packing, Self::Map)
     }
+
+    /// Whether it is a map, of memory or of a packing.
+    #[must_use]
+    pub fn is_map(self) -> bool {
+        matches!(self, Self::Map | Self::Packing)
+    }
 }

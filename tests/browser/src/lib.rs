@@ -29,27 +29,6 @@ pub fn page_folder() -> PathBuf {
     std::env::var_os("VRAMSCOPE_PAGE").map_or_else(|| target_dir().join("page"), PathBuf::from)
 }
 
-/// Whether the page is that of hosts, which is cut into parts; says so if not. `cargo xtask ci` tries that one.
-///
-/// # Panics
-/// If there is no page.
-#[must_use]
-#[expect(clippy::print_stdout, reason = "tests say what they skip")]
-pub fn is_in_parts() -> bool {
-    let entries = page_folder().read_dir().expect("a built page");
-    let folders = entries.flatten().map(|entry| entry.path());
-    let scripts = folders.filter_map(|folder| std::fs::read_to_string(folder.join("page.js")).ok());
-    let is = scripts
-        .into_iter()
-        .any(|script| !script.contains("const PARTS = {};"));
-    if !is {
-        println!(
-            "this page is in one part: what is about parts is left out here, and tried by `cargo xtask ci`"
-        );
-    }
-    is
-}
-
 /// The repository's root.
 #[must_use]
 pub fn root() -> &'static Path {

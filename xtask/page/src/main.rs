@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
-use xtask_page::page::{FAST, replace_folder};
+use xtask_page::page::{FAST, FULL, replace_folder};
 use xtask_page::process::{built, cargo, ended, in_root, run_quiet};
 use xtask_page::view;
 
@@ -31,11 +31,7 @@ fn run() -> Result<ExitCode> {
         return others();
     }
     let View { options } = View::parse_from(env::args_os().skip(1));
-    if options.release {
-        // That page is cut into parts, by crates that would double the time to the first picture.
-        return others();
-    }
-    view::run(&options, FAST)?;
+    view::run(&options, if options.release { FULL } else { FAST })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,7 +1,7 @@
-//! Builds the page: wasm module, JavaScript glue, static files, samples.
+//! Builds the page: wasm programs, JavaScript glue, static files, samples.
 //!
-//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and for each of the two pages
-//! a folder, `app-<hash>/` and `mini-<hash>/`, with files that can be cached forever, because the hash is that of their content.
+//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and `app-<hash>/` with files
+//! that can be cached forever, because the hash is that of their content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,36 +22,44 @@ pub struct Profile {
     pub time: &'static str,
     /// The page's folder, in the target directory.
     pub folder: &'static str,
-    /// Arguments to `cargo rustc`.
-    pub arguments: &'static [&'static str],
-    /// Writes the scripts and modules of both pages, into a folder each, from the compiled module.
-    pub write: fn(app: &Path, mini: &Path, module: &Path) -> Result<()>,
 }
 
-/// For this machine: one module, quick to build and to build again.
+/// For this machine: quick to build and to build again.
 pub const FAST: Profile = Profile {
     name: "wasm-fast",
     time: "about two minutes the first time on two cores, some seconds after a change",
     folder: "page-fast",
-    arguments: &[],
-    write: |app, mini, module| {
-        write_app(app, module)?;
-        copy_folder(app, mini)
-    },
 };
 
+/// For hosts: optimised as a whole.
+pub const FULL: Profile = Profile {
+    name: "wasm",
+    time: "as hosts get it, some five minutes on two cores",
+    folder: "page",
+};
+
+/// The wasm programs: the page, its workers, and an embedded viewer's first picture.
+const PROGRAMS: [&str; 3] = ["vramscope_app", WORKER, MINI_PROGRAM];
+
+const WORKER: &str = "vramscope_worker";
+
+/// The program of an embedded viewer's first picture.
+const MINI_PROGRAM: &str = "vramscope_mini";
+
 /// The page's crates.
-pub const CRATES: [&str; 6] = [
+pub const CRATES: [&str; 8] = [
     "vramscope-app",
     "vramscope-core",
     "vramscope-inductor",
     "vramscope-plan",
+    "vramscope-protocol",
     "vramscope-text",
     "vramscope-view",
+    "vramscope-worker",
 ];
 
 /// The page's sources, in addition to its crates.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 10] = [
     ".cargo/config.toml",
     "Cargo.lock",
     "Cargo.toml",
@@ -59,12 +67,8 @@ const SOURCES: [&str; 13] = [
     "crates/vramscope-synth",
     INDEX,
     MINI,
-    // Its worker reads one as a warm-up.
-    "tests/fixtures/synth/torch-2.10-py-p4.pickle",
     "www",
     "xtask/page/src",
-    "xtask/src/page",
-    "xtask/src/page.rs",
     samples::GRAPH,
     samples::RECORDINGS,
 ];
@@ -73,14 +77,13 @@ const SOURCES: [&str; 13] = [
 pub const INDEX: &str = "index.html";
 
 /// The page of an embedded viewer's first picture.
-pub const MINI: &str = "mini.html";
+const MINI: &str = "mini.html";
 
-/// The folders of the page, and of the first picture, before they are named by their content.
+/// The folder of what both load, before it is named by its content.
 const APP: &str = "app";
-pub const MINI_APP: &str = "mini";
 
 /// The element that shows the page in others.
-pub const VIEWER: &str = "viewer.js";
+const VIEWER: &str = "viewer.js";
 
 /// Returns the folder with the page and the start page's samples. Builds what was not built from the same sources by the
 /// same compiler.
@@ -106,35 +109,39 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
         return Ok(folder);
     }
     println!("building the page: {}", profile.time);
-    let mut build = toolchain.cargo("rustc");
-    build.args(["--package", "vramscope-app", "--bins"]);
-    build.args(["--profile", profile.name]);
-    run(build.args(profile.arguments))?;
+    let mut build = toolchain.cargo("build");
+    build.args([
+        "--package",
+        "vramscope-app",
+        "--package",
+        "vramscope-worker",
+    ]);
+    run(build.args(["--bins", "--profile", profile.name]))?;
     let staging = folder.with_extension("new");
+    let app = staging.join(APP);
     replace_folder(&staging)?;
-    let (app, mini) = (staging.join(APP), staging.join(MINI_APP));
-    (profile.write)(&app, &mini, &module(profile, toolchain))?;
+    replace_folder(&app)?;
+    write_script("page.js", &app)?;
+    for module in modules(profile, toolchain) {
+        write_glue(&module, &app)?;
+    }
     // Its address is written into other people's pages, and stays the same.
     write_script(VIEWER, &staging)?;
-    let index = with_one_style(INDEX, &app)?;
-    // All of the page comes into that of the first picture.
-    with_one_style(INDEX, &mini)?;
-    let first_picture = with_one_style(MINI, &mini)?;
-    name_by_content(&app, INDEX, &index)?;
-    name_by_content(&mini, MINI, &first_picture)?;
+    let pages = [INDEX, MINI];
+    let html = pages.map(|page| with_one_style(page, &app));
+    let name = name_by_content(&app)?;
+    for (page, html) in pages.into_iter().zip(html) {
+        fs::write(
+            staging.join(page),
+            html?.replace("\"www/", &format!("\"{name}/")),
+        )?;
+    }
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
     fs::rename(&staging, &folder).with_context(|| format!("cannot write {}", folder.display()))?;
     fs::write(&stamp, fingerprint)?;
     Ok(folder)
-}
-
-/// Writes the script and the first module of a page.
-pub fn write_app(app: &Path, module: &Path) -> Result<()> {
-    fs::create_dir_all(app)?;
-    write_script("page.js", app)?;
-    write_glue(module, app)
 }
 
 /// Writes a script of `www` into `folder`.
@@ -157,37 +164,33 @@ fn fingerprint(sources: &[PathBuf], profile: &str, compiler: &str) -> Result<Str
     fingerprint::of(sources, &format!("{profile}\n{compiler}"))
 }
 
-/// Where the compiler writes the wasm module.
-fn module(profile: Profile, toolchain: Toolchain) -> PathBuf {
-    target_dir()
-        .join(toolchain.folder())
-        .join(toolchain::WASM)
-        .join(profile.name)
-        .join("vramscope_app.wasm")
+/// Where the compiler writes the wasm modules.
+fn modules(profile: Profile, toolchain: Toolchain) -> [PathBuf; PROGRAMS.len()] {
+    let folder = target_dir().join(toolchain.folder()).join(toolchain::WASM);
+    PROGRAMS.map(|program| folder.join(profile.name).join(format!("{program}.wasm")))
 }
 
-/// The wasm module of a built page as the compiler wrote it, with the names of its functions.
-pub fn compiled(profile: Profile) -> Result<PathBuf> {
-    Ok(module(profile, toolchain::find()?))
+/// The wasm modules of a built page as the compiler wrote them, with the names of their functions.
+pub fn compiled(profile: Profile) -> Result<[PathBuf; PROGRAMS.len()]> {
+    Ok(modules(profile, toolchain::find()?))
 }
 
-/// Writes the wasm module, and the JavaScript module that loads it, into `out`.
+/// Writes a wasm module, and the JavaScript module that loads it, into `out`.
 fn write_glue(module: &Path, out: &Path) -> Result<()> {
     // Its error type cannot be borrowed as a standard one.
     let told = |error| anyhow!("wasm-bindgen: {error:#}");
+    let name = module.file_stem().unwrap_or_default().to_string_lossy();
     let mut bindgen = Bindgen::new();
-    bindgen
-        .input_path(module)
-        .out_name("vramscope_app")
-        .typescript(false);
-    // Parts use its table of functions, too.
-    bindgen.keep_lld_exports(true);
+    bindgen.input_path(module).out_name(&name).typescript(false);
     bindgen
         .remove_name_section(true)
         .remove_producers_section(true);
     let output = bindgen.web(true).and_then(Bindgen::generate_output);
     let mut output = output.map_err(told)?;
-    let mut script = output.js().to_owned() + IN_WORKERS;
+    let mut script = output.js().to_owned();
+    if name == WORKER {
+        script += IN_WORKERS;
+    }
     // Names with hashes, which cannot be compressed, in both files.
     for (number, import) in output.wasm_mut().imports.iter_mut().enumerate() {
         let short = format!("_{number}_");
@@ -195,12 +198,12 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
         import.name = short;
     }
     output.emit(out).map_err(told)?;
-    let to = out.join("vramscope_app.js");
+    let to = out.join(format!("{name}.js"));
     Ok(fs::write(to, bare_script(&script))?)
 }
 
-/// A worker's entry, in the script that the page imports: the first message is the module that the page compiled, and
-/// Rust takes the others. Synchronous, so that no message slips by before it listens.
+/// A worker's entry, in the script of its program: the first message is the module that the page compiled, and Rust takes the
+/// others. Synchronous, so that no message slips by before it listens.
 const IN_WORKERS: &str = "
 if (!globalThis.document) self.onmessage = ({ data }) => {
   initSync({ module: data });
@@ -262,15 +265,23 @@ fn bare_script(script: &str) -> String {
     bare
 }
 
-/// Renames a page's folder by a hash of its content, and writes the page that refers to it.
-fn name_by_content(app: &Path, page: &str, html: &str) -> Result<()> {
+/// Renames the folder of what the pages load by a hash of its content, and returns its name.
+fn name_by_content(app: &Path) -> Result<String> {
     // The hash includes the name of the staging folder, which is the same for every build.
-    let hash = fingerprint::of(&[app.to_path_buf()], "")?;
-    let folder = app.file_name().context("a folder with a name")?;
-    let name = format!("{}-{hash}", folder.display());
+    let name = format!("{APP}-{}", fingerprint::of(&[app.to_path_buf()], "")?);
     fs::rename(app, app.with_file_name(&name))?;
-    let html = html.replace("\"www/", &format!("\"{name}/"));
-    Ok(fs::write(app.with_file_name(page), html)?)
+    Ok(name)
+}
+
+/// Removes what only an embedded viewer's first picture takes from a copy of the page, where nobody embeds viewers.
+pub fn remove_mini(page: &Path) -> Result<()> {
+    for file in fingerprint::files_under(page)? {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("mini.") || name.starts_with(MINI_PROGRAM) {
+            fs::remove_file(file)?;
+        }
+    }
+    Ok(())
 }
 
 /// Creates an empty folder, removing what was there.

@@ -9,10 +9,9 @@ use crate::installed;
 use crate::page::replace_folder;
 use crate::process::{root, run, target_dir};
 use crate::python;
-use crate::toolchain::WASM;
 
 use super::inside::{Crates, Part};
-use super::{licences, portable, sbom};
+use super::{PAGE, licences, portable, sbom};
 
 /// Builds the wheel into a folder of the target directory, and returns its path.
 pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
@@ -21,8 +20,8 @@ pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
     replace_folder(&folder)?;
     let package = root().join("crates/vramscope-python");
     let module: Part = ("vramscope-python", target, &[]);
-    let shown: Part = ("vramscope-app", WASM, &[]);
-    let mut components = Crates::read()?.inside(&[module, shown])?;
+    let [page_itself, worker] = PAGE;
+    let mut components = Crates::read()?.inside(&[module, page_itself, worker])?;
     components.extend(portable::linked(&builders)?);
     licences::write(&components, &package.join("THIRD-PARTY.txt"))?;
     let list = target_dir().join("python/vramscope.cdx.json");

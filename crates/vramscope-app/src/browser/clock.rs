@@ -1,32 +1,11 @@
 //! Time: now, the next frame, idle moments; and User Timing marks, by which benchmarks and tests
 //! measure the page.
 
-use std::cell::Cell;
-
 use js_sys::{Function, Reflect};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// Milliseconds since the page (or the worker) started; monotonic.
-#[must_use]
-pub fn now_ms() -> f64 {
-    performance().map_or(0.0, |performance| performance.now())
-}
-
-/// That of the page or of the worker, whichever this is.
-fn performance() -> Option<web_sys::Performance> {
-    let performance = Reflect::get(&js_sys::global(), &"performance".into());
-    Some(performance.ok()?.unchecked_into())
-}
-
-thread_local! {
-    static IS_SILENT: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Sets no User Timing marks from now on, or (`false`) sets them again.
-pub fn set_silent(on: bool) {
-    IS_SILENT.set(on);
-}
+pub use vramscope_protocol::clock::{epoch_ms, now_ms};
 
 /// Sets a User Timing mark.
 pub fn mark(name: &str) {
@@ -42,14 +21,6 @@ pub fn mark_at(name: &str, at_ms: f64) {
     };
     let start = at_ms - performance.time_origin();
     call_mark(&performance, name, &[("startTime", start.max(0.0).into())]);
-}
-
-/// Milliseconds since 1970, which mean the same to the page and to its workers.
-#[must_use]
-pub fn epoch_ms() -> f64 {
-    performance().map_or(0.0, |performance| {
-        performance.time_origin() + performance.now()
-    })
 }
 
 /// Sets a User Timing mark with details.
@@ -77,11 +48,8 @@ fn call_mark(performance: &web_sys::Performance, name: &str, options: &[(&str, J
     }
 }
 
-/// That of the page, for marks; `None` while none are set.
+/// That of the page, for marks.
 fn page_performance() -> Option<web_sys::Performance> {
-    if IS_SILENT.get() {
-        return None;
-    }
     web_sys::window()?.performance()
 }
 

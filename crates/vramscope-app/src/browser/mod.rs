@@ -1,5 +1,5 @@
 //! The browser's services apart from elements and their events: files, downloads, the address and
-//! its history, the clock, the clipboard, messages. Canvases are in [`canvas`](crate::canvas), workers in
+//! its history, the clock, the clipboard. Canvases are in [`canvas`](crate::canvas), workers in
 //! [`engine`](crate::engine).
 
 pub mod carried;
@@ -12,19 +12,11 @@ pub mod frame;
 pub mod history;
 pub mod kept;
 pub mod live;
-pub mod message;
 pub mod url;
 
-use wasm_bindgen::{JsCast, JsValue};
+pub use vramscope_protocol::error_text;
 
-/// The message of a JavaScript error.
-#[must_use]
-pub fn error_text(error: &JsValue) -> String {
-    match error.dyn_ref::<js_sys::Error>() {
-        Some(error) => String::from(error.message()),
-        None => error.as_string().unwrap_or_else(|| format!("{error:?}")),
-    }
-}
+use wasm_bindgen::JsValue;
 
 /// Whether the window is too narrow for the details panel beside the picture.
 #[must_use]

@@ -2,11 +2,11 @@
 //!
 //! They are asked for once a picture is sharp. While the view moves, the last ones move with their bands.
 
+use vramscope_protocol::{BandLabels, BandLabelsOf, DrawRequest, Picture};
 use web_sys::CanvasRenderingContext2d;
 
 use super::PlotArea;
 use super::painter::add_scene;
-use crate::protocol::{BandLabels, BandLabelsOf, DrawRequest, Picture};
 
 /// The texts of one picture, and the picture that they were last asked for.
 #[derive(Default)]

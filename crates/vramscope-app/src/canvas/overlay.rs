@@ -1,9 +1,9 @@
 //! The overlay of the picture: outlines of the hovered and the pinned band, crosshair, box.
 
+use vramscope_protocol::{DrawRequest, OutlineColumns};
 use web_sys::CanvasRenderingContext2d;
 
 use super::{BoxCss, PlotArea, css_colour};
-use crate::protocol::{DrawRequest, OutlineColumns};
 use vramscope_view::theme::Theme;
 
 /// Width of the hover's outline, css px.

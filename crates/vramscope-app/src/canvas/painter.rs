@@ -1,9 +1,9 @@
 //! Scenes on the page's canvases.
 
+use vramscope_protocol::ThemeName;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::{PlotArea, context_2d, css_colour};
-use crate::protocol::ThemeName;
 use vramscope_view::scene::{Across, Command, Down, Ink, Letters, Measure, Point, Scene, Style};
 use vramscope_view::theme::Theme;
 

@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
+use vramscope_protocol::{DrawRequest, DrawnFrame, Look};
 use web_sys::{CanvasRenderingContext2d, ImageBitmap};
 
 use super::placement::{RectPx, place};
-use crate::protocol::{DrawRequest, DrawnFrame, Look};
 
 /// A bitmap whose memory is freed when it is dropped, without waiting for the browser's
 /// garbage collector.

@@ -6,6 +6,10 @@ mod versions;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
+use vramscope_protocol::{
+    BandLabels, BandLabelsOf, Bounds, DrawRequest, DrawnFrame, Hit, HitOf, OutlineColumns,
+    OutlineOf, Thing, Viewport,
+};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 use yew::Callback;
@@ -17,10 +21,6 @@ use super::picture::{Picture, Pictures};
 use super::{BoxCss, Canvases, PlotArea};
 use crate::browser::{clock, frame};
 use crate::engine::{Asker, Session};
-use crate::protocol::{
-    self, BandLabels, BandLabelsOf, Bounds, DrawRequest, DrawnFrame, Hit, HitOf, OutlineColumns,
-    OutlineOf, Thing, Viewport,
-};
 use vramscope_view::chart::{draw_axes, draw_x_axis, draw_y_axis};
 use vramscope_view::scene::{Scene, Style};
 
@@ -470,10 +470,12 @@ fn draw_ticks(scene: &mut Scene, area: &PlotArea, wanted: &DrawRequest, style: &
     let has_x_axis = !wanted.look.is_state;
     match wanted.look.picture {
         // The page labels the map's lanes.
-        protocol::Picture::Map if !has_x_axis => {}
-        protocol::Picture::Map => draw_x_axis(scene, &place, viewport, unit, style),
+        vramscope_protocol::Picture::Map if !has_x_axis => {}
+        vramscope_protocol::Picture::Map => draw_x_axis(scene, &place, viewport, unit, style),
         _ if !has_x_axis => draw_y_axis(scene, &place, viewport, style),
-        protocol::Picture::Timeline | protocol::Picture::Segments | protocol::Picture::Packing => {
+        vramscope_protocol::Picture::Timeline
+        | vramscope_protocol::Picture::Segments
+        | vramscope_protocol::Picture::Packing => {
             draw_axes(scene, &place, viewport, unit, style);
         }
     }
@@ -575,8 +577,8 @@ impl State {
 }
 
 /// The name of a picture's view, as [`ViewKind::name`](crate::state::ViewKind::name).
-fn view_name(picture: protocol::Picture) -> &'static str {
-    use protocol::Picture;
+fn view_name(picture: vramscope_protocol::Picture) -> &'static str {
+    use vramscope_protocol::Picture;
     match picture {
         Picture::Timeline => "timeline",
         Picture::Segments => "segments",

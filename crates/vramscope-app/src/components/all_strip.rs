@@ -1,6 +1,8 @@
 //! Small curves of all devices of all open files, to choose from. Empty while there is only one
 //! device.
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::compare::{Answer, CurveAxis, Curves, Question};
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
@@ -9,8 +11,6 @@ use super::file_tabs::oom_badge;
 use super::hooks::{use_answer, use_plot_area};
 use crate::canvas::PlotArea;
 use crate::engine::{Session, SessionId};
-use crate::protocol::ThemeName;
-use crate::protocol::views::compare::{Answer, CurveAxis, Curves, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, Which};
 use crate::state::sides::{DeviceCard, cards, choice_of, compared, is_side, odd_one};
 use crate::state::{Action, Chosen, State, ViewKind};

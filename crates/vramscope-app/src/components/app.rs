@@ -18,7 +18,6 @@ use super::hooks::{
     first_theme, told, use_address, use_door, use_drop, use_host, use_keys, use_system_is_dark,
     use_theme_attribute,
 };
-use super::rehearsal::rehearse;
 use super::source_link::{Editor, use_editor_setting};
 use super::start::Start;
 use super::status_bar::StatusBar;
@@ -51,10 +50,6 @@ pub fn App(props: &AppProps) -> Html {
     });
     let picker = use_node_ref();
     let commands = use_root_commands(&props.engine, &state, &picker);
-    use_effect_on((), {
-        let engine = props.engine.clone();
-        move |()| engine.rehearse(rehearse)
-    });
     let is_dragged_over = use_drop((!state.is_embedded).then(|| commands.open.clone()));
     let asked_by_page = use_door(commands.open.clone(), state.is_embedded);
     use_host(&state, &commands.session);

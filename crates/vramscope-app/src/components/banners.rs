@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
+use vramscope_protocol::{Note, NoteLevel};
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::icons::{Glyph, Icon};
 use super::verdict::Verdict;
 use crate::engine::Session;
-use crate::protocol::{Note, NoteLevel};
 use crate::state::{Action, OpenFile, ViewKind};
 use vramscope_core::sorting::SortFew;
 

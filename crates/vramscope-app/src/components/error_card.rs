@@ -1,12 +1,12 @@
 //! The card of a file that cannot be read: its format, the position of the error, and advice.
 
+use vramscope_protocol::Failure;
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::copy_button::CopyButton;
 use super::icons::{Glyph, Icon};
 use crate::engine::SessionId;
-use crate::protocol::Failure;
 use crate::state::{Shared, sentences};
 
 #[derive(Properties, PartialEq)]

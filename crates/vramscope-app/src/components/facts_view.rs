@@ -7,6 +7,8 @@ mod settings;
 
 use std::rc::Rc;
 
+use vramscope_protocol::views::overview::FileDetailsOf;
+use vramscope_protocol::{DeviceFacts, Note, NoteLevel};
 use yew::prelude::*;
 
 use self::captured::captured_section;
@@ -17,8 +19,6 @@ use super::commands::use_commands;
 use super::hooks::{use_answer, use_painted};
 use super::icons::{Glyph, Icon};
 use crate::engine::Session;
-use crate::protocol::views::overview::FileDetailsOf;
-use crate::protocol::{DeviceFacts, Note, NoteLevel};
 use crate::state::{Action, OpenFile, ViewKind, sentences};
 use vramscope_view::display;
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use vramscope_protocol::{Axis, DetailsOf, DrawRequest, HitOf, Look, MomentOf, RangeOf, ThemeName};
 use yew::prelude::*;
 
 use super::allocator::AllocatorView;
@@ -12,21 +13,19 @@ use super::details::DetailsPanel;
 use super::error_card::ErrorCard;
 use super::facts_view::FactsView;
 use super::flame::FlameView;
-use super::fleet::{FleetView, FleetViewProps};
-use super::graph::{GraphView, GraphViewProps};
-use super::hooks::{use_known, use_part, use_pools};
+use super::fleet::FleetView;
+use super::graph::GraphView;
+use super::hooks::{use_known, use_pools};
 use super::live::follower;
 use super::opening_card::OpeningCard;
 use super::overview::OverviewView;
 use super::pictured::PicturedView;
 use super::rail::Rail;
 use super::table::TableView;
-use super::text::{TextView, TextViewProps};
+use super::text::TextView;
 use super::view_props::ViewProps;
 use super::what_if::WhatIfView;
 use crate::engine::Session;
-use crate::parts::{self, Part, apart};
-use crate::protocol::{Axis, DetailsOf, DrawRequest, HitOf, Look, MomentOf, RangeOf, ThemeName};
 use crate::state::{DeviceView, OpenFile, Phase, State, Tab, ViewKind, picture_of};
 
 #[derive(Properties, PartialEq)]
@@ -57,19 +56,19 @@ pub(super) fn FileView(props: &FileViewProps) -> Html {
         },
         Phase::Graphs(graphs) => match commands.session.emit(tab.id) {
             Some(session) => html! {
-                <ReadyGraphs key={tab.id.0} graphs={graphs.clone()} {session} theme={props.theme} />
+                <GraphView key={tab.id.0} graphs={graphs.clone()} {session} theme={props.theme} />
             },
             None => Html::default(),
         },
         Phase::Fleet(file) => match commands.session.emit(tab.id) {
             Some(session) => html! {
-                <ReadyFleet key={tab.id.0} state={props.state.clone()} file={*file} {session} theme={props.theme} />
+                <FleetView key={tab.id.0} state={props.state.clone()} file={*file} {session} theme={props.theme} />
             },
             None => Html::default(),
         },
         Phase::Text(file) => match commands.session.emit(tab.id) {
             Some(session) => html! {
-                <ReadyText key={tab.id.0} file={file.clone()} {session} theme={props.theme} />
+                <TextView key={tab.id.0} file={file.clone()} {session} theme={props.theme} />
             },
             None => Html::default(),
         },
@@ -96,7 +95,7 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
         lit: file
             .view()
             .and_then(|view| view.lit.clone())
-            .filter(|_| state.is_split() && parts::is_here(Part::Views)),
+            .filter(|_| state.is_split()),
         packing: 0,
         version: file.version,
         axis: file.axis,
@@ -112,19 +111,14 @@ fn look(state: &State, file: &OpenFile, theme: ThemeName) -> Look {
 fn ReadyFile(props: &ReadyFileProps) -> Html {
     let (state, file, session) = (&props.state, &props.file, &props.session);
     let look = look(state, file, props.theme);
-    let waits = use_part(session, Part::that_shows(state.view));
-    // What is searched for, or chosen in the flame graph, is not dimmed before the part is here, and then this is rendered again.
-    use_part(session, state.search.is_on().then_some(Part::Search));
-    use_part(session, state.is_split().then_some(Part::Views));
     use_pools(session, file.pools.as_deref(), state.search.pool());
-    use_part(session, props.tab.served.map(|_| Part::Live));
     let follower = follower(session, state, &props.tab, file);
     use_questions(session, &look, file.view());
     use_group(session, state, &look, file.view());
     let Some((facts, view)) = file.facts().zip(file.view()) else {
         let (session, file) = (session.clone(), file.clone());
         return html! {
-            <>{ follower }<main class="workspace"><Rail view={ViewKind::Facts} /><FactsAlone {session} {file} /></main></>
+            <>{ follower }<main class="workspace"><Rail view={ViewKind::Facts} /><FactsView {session} {file} /></main></>
         };
     };
     let places = state.places().unwrap_or_default();
@@ -146,12 +140,18 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         tabs: state.tabs.clone(),
     };
     let center = match state.view {
-        _ if waits.is_some() => waits.unwrap_or_default(),
         ViewKind::Timeline | ViewKind::Segments | ViewKind::Map => {
             html! { <PicturedView ..given /> }
         }
-        ViewKind::WhatIf => what_if(given),
-        other => further_view(other, given),
+        ViewKind::Overview => html! { <OverviewView ..given /> },
+        ViewKind::Allocator => html! { <AllocatorView ..given /> },
+        ViewKind::Flame => html! { <FlameView {given} /> },
+        ViewKind::Table => html! { <TableView ..given /> },
+        ViewKind::Compare => html! { <CompareView ..given /> },
+        ViewKind::WhatIf => html! { <WhatIfView ..given /> },
+        ViewKind::Facts => {
+            html! { <FactsView session={given.session} file={given.file} /> }
+        }
     };
     // The overview is about the device itself.
     let has_details =
@@ -173,85 +173,6 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
             </>
         </>
     }
-}
-
-apart! { "views", "20",
-    fn further_view(kind: ViewKind, given: ViewProps) -> Html {
-        match kind {
-            ViewKind::Facts => facts(given.session, given.file),
-            ViewKind::Overview => html! { <OverviewView ..given /> },
-            ViewKind::Allocator => html! { <AllocatorView ..given /> },
-            ViewKind::Flame => html! { <FlameView {given} /> },
-            ViewKind::Table => html! { <TableView ..given /> },
-            ViewKind::Compare => html! { <CompareView ..given /> },
-            _ => Html::default(),
-        }
-    }
-}
-
-#[derive(Properties, PartialEq)]
-struct FactsProps {
-    session: Session,
-    file: Rc<OpenFile>,
-}
-
-/// All that there is to show of a file without devices.
-#[component]
-fn FactsAlone(props: &FactsProps) -> Html {
-    let waits = use_part(&props.session, Some(Part::Views));
-    let (session, file) = (props.session.clone(), props.file.clone());
-    waits.unwrap_or_else(|| facts(session, file))
-}
-
-apart! { "views", "25",
-    fn facts(session: Session, file: Rc<OpenFile>) -> Html {
-        html! { <FactsView {session} {file} /> }
-    }
-}
-
-apart! { "planning", "21",
-    fn what_if(given: ViewProps) -> Html {
-        html! { <WhatIfView ..given /> }
-    }
-}
-
-apart! { "planning", "22",
-    fn graph_view(given: GraphViewProps) -> Html {
-        html! { <GraphView ..given /> }
-    }
-}
-
-/// The views of a file of graphs.
-#[component]
-fn ReadyGraphs(props: &GraphViewProps) -> Html {
-    let waits = use_part(&props.session, Some(Part::Planning));
-    waits.unwrap_or_else(|| graph_view(props.clone()))
-}
-
-apart! { "fleet", "98",
-    fn fleet_view(given: FleetViewProps) -> Html {
-        html! { <FleetView ..given /> }
-    }
-}
-
-/// The view of a fleet.
-#[component]
-fn ReadyFleet(props: &FleetViewProps) -> Html {
-    let waits = use_part(&props.session, Some(Part::Fleet));
-    waits.unwrap_or_else(|| fleet_view(props.clone()))
-}
-
-apart! { "formats", "1c",
-    fn text_view(given: TextViewProps) -> Html {
-        html! { <TextView ..given /> }
-    }
-}
-
-/// What a text tells.
-#[component]
-fn ReadyText(props: &TextViewProps) -> Html {
-    let waits = use_part(&props.session, Some(Part::Formats));
-    waits.unwrap_or_else(|| text_view(props.clone()))
 }
 
 /// Asks what shares the pixel that an address tells.

@@ -1,10 +1,10 @@
 //! The legend: what colours stand for, with the bytes of each among what is selected.
 
+use vramscope_protocol::LegendEntry;
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::site_label::site_label;
-use crate::protocol::LegendEntry;
 use crate::state::{Action, Shared, sentences};
 use vramscope_view::display;
 

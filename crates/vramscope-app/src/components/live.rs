@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use gloo::timers::callback::Interval;
+use vramscope_protocol::{Adopted, Answer, Failure, Reply};
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
@@ -10,8 +11,6 @@ use super::hooks::use_effect_on;
 use crate::browser::clock;
 use crate::browser::live::{self, Listener};
 use crate::engine::{Session, SessionId};
-use crate::parts::{self, Part, apart};
-use crate::protocol::{Adopted, Answer, Failure, Reply};
 use crate::state::live::{Live, News, adoption};
 use crate::state::{Action, OpenFile, Shared, State, Tab};
 
@@ -20,28 +19,17 @@ const RETRY_AFTER_MS: i32 = 2_000;
 /// The time between two looks at the clock, in ms.
 const TICK_MS: u32 = 500;
 
-/// What follows the shown file, once its part is here. It shows nothing.
+/// What follows the shown file. It shows nothing.
 pub(super) fn follower(
     session: &Session,
     state: &State,
     tab: &Tab,
     file: &Rc<OpenFile>,
 ) -> Option<Html> {
-    (tab.served.is_some() && parts::is_here(Part::Live)).then(|| {
+    tab.served.is_some().then(|| {
         let wanted = state.live.of(tab).map(|news| news.version.clone());
-        follow(FollowerProps {
-            session: session.clone(),
-            id: tab.id,
-            file: file.clone(),
-            wanted,
-        })
+        html! { <Follower session={session.clone()} id={tab.id} file={file.clone()} {wanted} /> }
     })
-}
-
-apart! { "live", "94",
-    fn follow(props: FollowerProps) -> Html {
-        html! { <Follower ..props /> }
-    }
 }
 
 #[derive(Properties, PartialEq)]
@@ -151,26 +139,24 @@ fn told(message: &str, now_us: f64) -> Option<Live> {
 pub(super) fn live_controls(state: &UseReducerHandle<State>, commands: &Commands) -> Option<Html> {
     let tab = state.tab()?;
     state.live.of(tab)?;
-    parts::is_here(Part::Live).then(|| controls(state.clone(), tab.clone(), commands.clone()))
+    Some(controls(state, tab, commands))
 }
 
-apart! { "live", "95",
-    fn controls(state: UseReducerHandle<State>, tab: Rc<Tab>, commands: Commands) -> Html {
-        let follow = state.choices.live.follow;
-        let title = match follow {
-            true => "The picture goes along with the newest events. Stay here (L)",
-            false => "The picture stays where it is. Go along with the newest events (L)",
-        };
-        html! {
-            <>
-                <LiveBadge live={state.live.clone()} tab={tab.clone()} />
-                if tab.is_live() {
-                    <button type="button" class="follow" {title} aria-pressed={follow.to_string()} onclick={commands.on(Action::Follow(!follow))}>
-                        { "Follow" }
-                    </button>
-                }
-            </>
-        }
+fn controls(state: &State, tab: &Rc<Tab>, commands: &Commands) -> Html {
+    let follow = state.choices.live.follow;
+    let title = match follow {
+        true => "The picture goes along with the newest events. Stay here (L)",
+        false => "The picture stays where it is. Go along with the newest events (L)",
+    };
+    html! {
+        <>
+            <LiveBadge live={state.live.clone()} tab={tab.clone()} />
+            if tab.is_live() {
+                <button type="button" class="follow" {title} aria-pressed={follow.to_string()} onclick={commands.on(Action::Follow(!follow))}>
+                    { "Follow" }
+                </button>
+            }
+        </>
     }
 }
 

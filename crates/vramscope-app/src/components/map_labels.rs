@@ -1,11 +1,11 @@
 //! Labels beside the map: sizes and addresses of lanes, and the pool and stream of their groups.
 
+use vramscope_protocol::views::segments::MapLanesOf;
 use yew::prelude::*;
 
 use super::hooks::use_answer;
 use crate::canvas::PlotArea;
 use crate::engine::Session;
-use crate::protocol::views::segments::MapLanesOf;
 use crate::state::Region;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::map::{GroupMark, LaneMark, MapLabel, MapLabels};

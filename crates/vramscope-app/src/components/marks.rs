@@ -1,10 +1,10 @@
 //! Marks over the timeline: the cursor, the selected range, and failed allocations.
 
+use vramscope_protocol::Minimap;
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use crate::canvas::PlotArea;
-use crate::protocol::Minimap;
 use crate::state::gesture::{DragKind, Point};
 use crate::state::{Action, Region, Shared, sentences};
 use vramscope_view::lines::FAILURE_CSS;

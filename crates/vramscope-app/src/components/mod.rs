@@ -36,7 +36,6 @@ mod pictured;
 mod pool_choice;
 mod rail;
 mod recipe;
-mod rehearsal;
 mod samples;
 mod search;
 mod share;

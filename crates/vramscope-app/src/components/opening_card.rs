@@ -1,10 +1,10 @@
 //! The card of a file that is being read: its progress, and a cancel button.
 
+use vramscope_protocol::Progress;
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use crate::engine::SessionId;
-use crate::protocol::Progress;
 use crate::state::sentences;
 
 #[derive(Properties, PartialEq)]

@@ -1,21 +1,20 @@
 //! The views that are pictures over the x axis: the strip, below it lanes and marks, then the
 //! picture.
 
+use vramscope_protocol::Picture;
+use vramscope_protocol::views::what_if::Replayed;
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::divider::Divider;
 use super::flame::FlameView;
-use super::hooks::{use_part, use_plot_area};
+use super::hooks::use_plot_area;
 use super::icons::{Glyph, Icon};
 use super::lanes::{Lanes, use_decorations, use_stack_step};
 use super::strip::{Strip, use_minimap};
 use super::timeline::Timeline;
 use super::view_props::ViewProps;
 use super::what_if::use_replay;
-use crate::parts::{Part, apart};
-use crate::protocol::Picture;
-use crate::protocol::views::what_if::Replayed;
 use crate::state::choices::{SHARE_PERCENT, SplitChoices};
 use crate::state::{Action, Chosen};
 
@@ -96,19 +95,6 @@ fn toggle(split: SplitChoices, commands: &Commands) -> Html {
     }
 }
 
-/// The flame graph, once its part is here.
-#[component]
-fn BelowFlame(given: &ViewProps) -> Html {
-    let waits = use_part(&given.session, Some(Part::Views));
-    waits.unwrap_or_else(|| flame(given.clone()))
-}
-
-apart! { "views", "23",
-    fn flame(given: ViewProps) -> Html {
-        html! { <FlameView {given} is_below=true /> }
-    }
-}
-
 /// The flame graph below the picture, with the edge between them. `height_css` is that of both.
 fn below(given: &ViewProps, height_css: Option<f64>, commands: &Commands) -> Html {
     let split = given.choices.split;
@@ -120,7 +106,7 @@ fn below(given: &ViewProps, height_css: Option<f64>, commands: &Commands) -> Htm
         <div class="below" style={format!("flex-basis:{}%", split.percent)}>
             <Divider label="Height of the flame graph" is_level=true value={split.percent} range={SHARE_PERCENT}
                 {per_px} {on_change} />
-            <BelowFlame ..given.clone() />
+            <FlameView given={given.clone()} is_below=true />
         </div>
     }
 }

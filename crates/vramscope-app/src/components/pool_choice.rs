@@ -1,5 +1,6 @@
 //! The list of memory pools: a choice narrows the search, and with it all views, to one of them.
 
+use vramscope_protocol::views::filter::{Answer, PoolLine, Question};
 use yew::prelude::*;
 
 use vramscope_core::model::DeviceIndex;
@@ -9,7 +10,6 @@ use super::choice::Select;
 use super::commands::use_commands;
 use super::hooks::use_answer;
 use crate::engine::Session;
-use crate::protocol::views::filter::{Answer, PoolLine, Question};
 use crate::state::{Action, Search};
 
 #[derive(Properties, PartialEq)]

@@ -1,11 +1,11 @@
 //! A call site on one line, and its colour. If space is short, its folder and its function are cut, while
 //! `file:line` stays. If only the free was recorded, "freed at" precedes it.
 
+use vramscope_protocol::ThemeName;
 use vramscope_view::colour::{Leaders, Rgb, stable_hash};
 use vramscope_view::theme::Theme;
 use yew::prelude::*;
 
-use crate::protocol::ThemeName;
 use crate::state::{OpenFile, sentences, stacks};
 
 /// The colours of a file's call sites, the same in all views.

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use vramscope_protocol::views::lanes::{Answer, Question, StepMarks};
+use vramscope_protocol::{Axis, Bounds, Look, Minimap, MinimapOf};
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
@@ -10,8 +12,6 @@ use super::commands::use_commands;
 use super::hooks::{use_answer, use_plot_area};
 use super::strip_picture::{StripLines, use_strip_picture};
 use crate::engine::Session;
-use crate::protocol::views::lanes::{Answer, Question, StepMarks};
-use crate::protocol::{Axis, Bounds, Look, Minimap, MinimapOf};
 use crate::state::brush::{self, Brush};
 use crate::state::{Action, Navigation, Region, Shared, lane_words};
 use vramscope_core::model::DeviceIndex;

@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use vramscope_protocol::views::lanes::StepMarks;
+use vramscope_protocol::{Minimap, ThemeName};
 use yew::prelude::*;
 
 use super::drawing::drawing;
 use crate::canvas::PlotArea;
-use crate::protocol::views::lanes::StepMarks;
-use crate::protocol::{Minimap, ThemeName};
 use crate::state::Shared;
 use vramscope_view::minimap::Strip;
 use vramscope_view::scene::Style;

@@ -1,6 +1,7 @@
 //! A picture over the x axis: its canvases, their pointer handlers, and the elements over them.
 
 use crate::components::hooks::use_effect_on;
+use vramscope_protocol::{Answer, Bounds, DrawRequest, Hit, Look, Minimap, Picture};
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
 
@@ -14,7 +15,6 @@ use super::marks::Marks;
 use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
 use crate::engine::Session;
-use crate::protocol::{Answer, Bounds, DrawRequest, Hit, Look, Minimap, Picture};
 use crate::state::gesture::{DragKind, Point};
 use crate::state::{Action, DeviceView, Navigation, Region, Shared, sentences};
 use vramscope_view::map::GroupMark;

@@ -1,9 +1,9 @@
 //! The tooltip: three lines about what is under the pointer.
 
+use vramscope_protocol::{Composition, HitOn, Preview, SegmentPreview};
 use yew::prelude::*;
 
 use super::site_label::site_label;
-use crate::protocol::{Composition, HitOn, Preview, SegmentPreview};
 use crate::state::gesture::Point;
 use crate::state::{Hovered, sentences};
 use vramscope_view::display;

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use vramscope_protocol::{Axis, ColourBy};
 use yew::prelude::*;
 
 use super::choice::{Choice, Select};
@@ -15,7 +16,6 @@ use super::search::SearchBox;
 use super::share::ShareMenu;
 use crate::browser::{self, door, frame, history};
 use crate::engine::Session;
-use crate::protocol::{Axis, ColourBy};
 use crate::state::{Action, DeviceView, OpenFile, State, Tab, ThemeChoice, permalink, sentences};
 
 /// The options of "Colour by", in the order of the list: names first, then scales.

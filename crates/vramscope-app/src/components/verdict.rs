@@ -3,16 +3,15 @@
 use vramscope_core::analysis::report::findings::is_calm;
 use vramscope_core::analysis::report::overview::Overview;
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::views::overview::OverviewOf;
 use yew::prelude::*;
 
 use super::commands::use_commands;
-use super::hooks::{use_answer, use_effect_on, use_kept, use_part};
+use super::hooks::{use_answer, use_effect_on, use_kept};
 use super::icons::{Glyph, Icon};
 use super::what_if::use_conclusion;
 use crate::browser::clock;
 use crate::engine::Session;
-use crate::parts::{Part, apart};
-use crate::protocol::views::overview::OverviewOf;
 use crate::state::{Action, Navigation, ViewKind};
 
 /// The time from the first picture, which nothing may delay, to the question, in ms.
@@ -39,16 +38,9 @@ pub(super) fn Verdict(props: &VerdictProps) -> Html {
             });
         });
     }
-    let waits = use_part(&props.session, is_later.then_some(Part::Views));
-    if *is_later && waits.is_none() {
-        return verdict(props.clone());
-    }
-    html! { <Line given={props.clone()} sentence={None::<AttrValue>} /> }
-}
-
-apart! { "views", "26",
-    fn verdict(props: VerdictProps) -> Html {
-        html! { <Concluded ..props /> }
+    match *is_later {
+        true => html! { <Concluded ..props.clone() /> },
+        false => html! { <Line given={props.clone()} sentence={None::<AttrValue>} /> },
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
+use vramscope_protocol::{Bounds, Look};
 use yew::prelude::*;
 
 use crate::engine::{Session, SessionId};
-use crate::protocol::{Bounds, Look};
 use crate::state::selected::Places;
 use crate::state::{Choices, DeviceView, OpenFile, Search, Tab, ViewKind, sentences};
 

@@ -9,9 +9,8 @@
 //! file takes no start-up time. A file's worker ends with its [`Session`]: closing a tab, or cancelling,
 //! frees all its memory at once.
 
-mod parts;
+mod handover;
 mod port;
-mod rehearsal;
 mod session;
 
 use std::cell::{Cell, RefCell};
@@ -19,16 +18,12 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use vramscope_core::invisible;
-use wasm_bindgen::JsValue;
+use vramscope_protocol::{Reply, Request};
 use yew::Callback;
 
 use crate::browser::{clock, url};
-use crate::parts::{Part, is_here};
-use crate::protocol::{Reply, Request, to_bytes};
-use parts::Parts;
+pub use handover::Handover;
 use port::Port;
-use rehearsal::Rehearsal;
-pub use rehearsal::Remove;
 pub use session::{Asker, Session, SessionId};
 
 /// The time from opening a file to starting the next spare worker, in ms.
@@ -95,19 +90,6 @@ impl Source {
     }
 }
 
-/// What `www/page.js` passes on.
-#[derive(Clone, Debug)]
-pub struct Boot {
-    /// The page's own `WebAssembly.Module`; workers instantiate it without compiling again.
-    pub module: JsValue,
-    /// Starts a worker, which takes the module as its first message.
-    pub new_worker: js_sys::Function,
-    /// Promises the modules of a part, given its name.
-    pub load_part: js_sys::Function,
-    /// The parts that the page has already, with their modules.
-    pub loaded: Vec<(Part, js_sys::Array)>,
-}
-
 /// Starts workers. Cheap to clone; equal if it is the same engine.
 #[derive(Clone)]
 pub struct Engine {
@@ -115,12 +97,11 @@ pub struct Engine {
 }
 
 struct Inner {
-    boot: Boot,
-    parts: Rc<Parts>,
+    /// `www/page.js`'s function that starts a worker.
+    new_worker: js_sys::Function,
+    refills: bool,
     /// A worker that waits for a file. `None` only where workers cannot be started.
     spare: RefCell<Option<Port>>,
-    /// What the page does with the spare worker before the first file is opened.
-    rehearsal: RefCell<Option<Rehearsal>>,
     last_id: Cell<u32>,
     /// The number of files that are being read.
     reading: Cell<usize>,
@@ -135,22 +116,13 @@ impl PartialEq for Engine {
 }
 
 impl Engine {
-    /// Starts the spare worker.
+    /// An engine without a spare worker. `new_worker` starts any; `refills`: each that is used is replaced.
     #[must_use]
-    pub fn new(boot: Boot) -> Self {
-        let parts = Parts::new(boot.load_part.clone(), boot.loaded.clone());
-        let spare = Port::start(&boot).ok();
-        // A page of one picture has nothing to warm up with, and opens its file at once.
-        if let Some(spare) = spare.as_ref().filter(|_| is_here(Part::Whole)) {
-            // A spare that does not warm up can still be used.
-            let warm_up = |()| spare.send(&to_bytes(&Request::WarmUp), &JsValue::NULL);
-            let _ = spare.give(&parts).and_then(warm_up);
-        }
+    pub fn new(new_worker: js_sys::Function, refills: bool) -> Self {
         let inner = Inner {
-            parts: Rc::new(parts),
-            boot,
-            spare: RefCell::new(spare),
-            rehearsal: RefCell::default(),
+            new_worker,
+            refills,
+            spare: RefCell::default(),
             last_id: Cell::new(0),
             reading: Cell::new(0),
             waiting: RefCell::default(),
@@ -172,21 +144,26 @@ impl Engine {
             session.listen(listener);
             return session.clone();
         }
-        self.end_rehearsal();
         clock::mark("vramscope:load");
-        let id = self.inner.last_id.get() + 1;
-        self.inner.last_id.set(id);
-        let session = Session::new(SessionId(id), source, self.inner.parts.clone(), listener);
+        let session = Session::new(self.next_id(), source, listener);
         let waits = (session.clone(), source.clone());
         self.inner.waiting.borrow_mut().push_back(waits);
         self.read_next();
         session
     }
 
-    /// Loads a part of the module into the page, and then calls `then`: with words if it cannot be loaded.
-    pub fn load(&self, part: Part, then: impl FnOnce(Result<(), String>) + 'static) {
-        let parts = self.inner.parts.clone();
-        wasm_bindgen_futures::spawn_local(async move { then(parts.load(part).await) });
+    /// Starts the spare worker, if there is none.
+    pub fn start_spare(&self) {
+        let mut spare = self.inner.spare.borrow_mut();
+        if spare.is_none() {
+            *spare = Port::start(&self.inner.new_worker).ok();
+        }
+    }
+
+    fn next_id(&self) -> SessionId {
+        let id = self.inner.last_id.get() + 1;
+        self.inner.last_id.set(id);
+        SessionId(id)
     }
 
     /// Starts reading as many of the waiting files as may be read at once.
@@ -204,7 +181,7 @@ impl Engine {
 
     fn read(&self, session: &Session, source: &Source) {
         let spare = self.inner.spare.borrow_mut().take();
-        let port = match spare.map_or_else(|| Port::start(&self.inner.boot), Ok) {
+        let port = match spare.map_or_else(|| Port::start(&self.inner.new_worker), Ok) {
             Ok(port) => port,
             Err(error) => return session.fail(&error),
         };
@@ -231,20 +208,11 @@ impl Engine {
     /// Starts the next spare worker when the browser is idle, but not before the file is open, because
     /// the user waits for that.
     fn refill(&self) {
-        if !is_here(Part::Whole) {
+        if !self.inner.refills {
             return;
         }
         let engine = self.clone();
-        let refill = move || {
-            let mut spare = engine.inner.spare.borrow_mut();
-            if spare.is_none() {
-                *spare = Port::start(&engine.inner.boot).ok();
-            }
-            if let Some(spare) = &*spare {
-                // Else it takes them in when it gets its file.
-                let _ = spare.give(&engine.inner.parts);
-            }
-        };
+        let refill = move || engine.start_spare();
         // The first picture is drawn right after a file is open.
         clock::later(REFILL_AFTER_MS, move || clock::when_idle(refill));
     }

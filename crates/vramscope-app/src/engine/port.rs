@@ -1,18 +1,16 @@
 //! A worker, and messages to and from it: bytes with an optional attachment.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::Array;
+use js_sys::{Array, Function};
+use vramscope_protocol::message::{message, received};
+use vramscope_protocol::{Failure, Reply};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
-use super::Boot;
-use super::parts::Parts;
 use crate::browser::clock;
-use crate::browser::message::{message, received};
-use crate::protocol::{Failure, Reply, Request, to_bytes};
 
 type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 type TakeError = Box<dyn Fn(&str)>;
@@ -24,8 +22,6 @@ pub(super) struct Port {
     /// The listener for errors, which must live as long as the worker.
     _on_error: Closure<dyn FnMut(ErrorEvent)>,
     errors: Rc<Errors>,
-    /// The number of parts that it has, in the order in which they were loaded.
-    given: Cell<usize>,
 }
 
 /// Errors that a worker did not catch.
@@ -46,10 +42,14 @@ impl Errors {
 }
 
 impl Port {
-    /// Starts a worker and gives it the compiled module.
-    pub(super) fn start(boot: &Boot) -> Result<Self, JsValue> {
-        let worker: Worker = boot.new_worker.call0(&JsValue::NULL)?.unchecked_into();
-        worker.post_message(&boot.module)?;
+    /// Starts a worker.
+    pub(super) fn start(new_worker: &Function) -> Result<Self, JsValue> {
+        let worker = new_worker.call0(&JsValue::NULL)?;
+        Ok(Self::of(worker.unchecked_into()))
+    }
+
+    /// A worker that runs.
+    pub(super) fn of(worker: Worker) -> Self {
         let errors = Rc::new(Errors::default());
         let on_error = {
             let errors = errors.clone();
@@ -62,22 +62,12 @@ impl Port {
             })
         };
         worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-        Ok(Self {
+        Self {
             worker,
             on_message: RefCell::default(),
             _on_error: on_error,
             errors,
-            given: Cell::new(0),
-        })
-    }
-
-    /// Gives the worker all parts that the page has by now: what the page can ask for, a worker can answer.
-    pub(super) fn give(&self, parts: &Parts) -> Result<(), JsValue> {
-        for (part, modules) in parts.loaded().iter().skip(self.given.get()) {
-            self.send(&to_bytes(&Request::Part(*part)), modules)?;
-            self.given.update(|given| given + 1);
         }
-        Ok(())
     }
 
     /// Passes every message from now on to `take`, with its attachment.
@@ -109,6 +99,18 @@ impl Port {
         let moving = Array::new();
         self.worker
             .post_message_with_transfer(&message(bytes, attachment, &moving), &moving)
+    }
+}
+
+impl Port {
+    /// The worker, which runs on, and whose messages whoever takes it is to listen to.
+    pub(super) fn into_worker(self) -> Worker {
+        self.worker.set_onmessage(None);
+        self.worker.set_onerror(None);
+        let worker = self.worker.clone();
+        // It would end the worker.
+        std::mem::forget(self);
+        worker
     }
 }
 

@@ -5,28 +5,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
+use vramscope_protocol::{Answer, Ask, Question, Reply, Request, RequestId, Slot, to_bytes};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 use yew::Callback;
 
 use super::Source;
-use super::parts::Parts;
 use super::port::{Port, internal};
 use crate::browser::{clock, error_text, url};
-use crate::parts::{self, Part};
-use crate::protocol::{Answer, Ask, Failure, Question, Reply, Request, RequestId, Slot, to_bytes};
-
-/// The time from the opening of a file, after which its first picture is there, to loading what is looked at next, in ms.
-const COMPLETE_AFTER_MS: i32 = 300;
 
 /// The number of an open file; never reused while the page is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SessionId(pub u32);
-
-impl SessionId {
-    /// The number of the file that is shown before any is opened.
-    pub(super) const REHEARSAL: Self = Self(0);
-}
 
 /// A callback for the answer to a question and its attachment.
 type TakeAnswer = Box<dyn FnOnce(Option<Answer>, JsValue)>;
@@ -46,7 +36,6 @@ struct Inner {
     id: SessionId,
     name: String,
     source: Source,
-    parts: Rc<Parts>,
     /// The version of the file that the worker has.
     version: Cell<u32>,
     port: RefCell<Option<Port>>,
@@ -78,17 +67,11 @@ impl PartialEq for Session {
 
 impl Session {
     /// A session without a worker.
-    pub(super) fn new(
-        id: SessionId,
-        source: &Source,
-        parts: Rc<Parts>,
-        listener: Callback<Reply>,
-    ) -> Self {
+    pub(super) fn new(id: SessionId, source: &Source, listener: Callback<Reply>) -> Self {
         let inner = Inner {
             id,
             name: source.name(),
             source: source.clone(),
-            parts,
             version: Cell::new(0),
             port: RefCell::new(None),
             listener: RefCell::new(listener),
@@ -175,7 +158,7 @@ impl Session {
         }
     }
 
-    /// Gives the worker back; `None` if it has ended.
+    /// Takes the worker away; `None` if it has ended.
     pub(super) fn release(&self) -> Option<Port> {
         self.inner.port.take()
     }
@@ -256,13 +239,27 @@ impl Session {
         self.inner.kept.replace(Some(news));
     }
 
+    /// The news that were kept.
+    pub(super) fn take_kept(&self) -> Option<Reply> {
+        self.inner.kept.take()
+    }
+
+    /// Whether no more of the file may be downloaded.
+    pub(super) fn is_held(&self) -> bool {
+        self.inner.is_held.get()
+    }
+
+    /// Goes on with a worker that was asked by another program: its numbers are left out, so that its answers are no one's.
+    pub(super) fn go_on_from_other(&self, is_held: bool) {
+        const AFTER: u32 = 1 << 20;
+        self.inner.last_request.set(AFTER);
+        self.inner.last_slot.set(AFTER);
+        self.inner.is_held.set(is_held);
+    }
+
     /// Sends all news to `listener` from now on, soon also those that were kept.
     pub(super) fn listen(&self, listener: Callback<Reply>) {
         self.inner.listener.replace(listener);
-        if let Some(port) = &*self.inner.port.borrow() {
-            // A worker that has ended says so itself.
-            let _ = port.give(&self.inner.parts);
-        }
         if let Some(kept) = self.inner.kept.take() {
             let inner = self.inner.clone();
             clock::soon(move || inner.emit(kept));
@@ -316,37 +313,12 @@ impl Session {
         let mut askers = self.inner.askers.borrow_mut();
         askers.entry(slot).or_default().push((request, take));
         drop(askers);
-        let part = Part::that_answers(&question);
-        let asked = Request::Ask {
+        self.inner.send(&Request::Ask {
             request,
             slot,
             within: self.within.as_deref().map(str::to_owned),
             question: Box::new(question),
-        };
-        let Some(part) = part else {
-            return self.inner.send(&asked);
-        };
-        let inner = self.inner.clone();
-        self.load(part, move |loaded| match loaded {
-            Ok(()) => {
-                inner.send(&asked);
-            }
-            Err(_) => {
-                if let Some(take) = inner.waiting(slot, request) {
-                    take(None, JsValue::NULL);
-                }
-            }
         });
-    }
-
-    /// Loads a part of the module into the page, and then calls `then`: at once if the part is there, with words if it
-    /// cannot be loaded.
-    pub fn load(&self, part: Part, then: impl FnOnce(Result<(), String>) + 'static) {
-        if parts::is_here(part) {
-            return then(Ok(()));
-        }
-        let parts = self.inner.parts.clone();
-        wasm_bindgen_futures::spawn_local(async move { then(parts.load(part).await) });
     }
 
     /// Sends the worker a request. Does nothing before there is one, and once the session is closed.
@@ -407,50 +379,11 @@ impl Inner {
         let sent = {
             let port = self.port.borrow();
             let Some(port) = port.as_ref() else { return };
-            port.give(&self.parts)
-                .and_then(|()| port.send(&to_bytes(request), attachment))
+            port.send(&to_bytes(request), attachment)
         };
         if let Err(error) = sent {
             self.emit(internal(&error_text(&error)));
         }
-    }
-
-    /// Loads a part that the file cannot be opened without, and gives it to the worker.
-    fn fetch(self: &Rc<Self>, part: Part) {
-        let inner = self.clone();
-        wasm_bindgen_futures::spawn_local(async move {
-            let loaded = inner.parts.load(part).await;
-            let given = loaded.and_then(|()| match &*inner.port.borrow() {
-                Some(port) => port.give(&inner.parts).map_err(|error| error_text(&error)),
-                None => Ok(()),
-            });
-            if let Err(words) = given {
-                inner.take_news(Reply::Failed(Box::new(Failure {
-                    message: format!(
-                        "a part of this page that the file takes could not be loaded: {words}"
-                    ),
-                    advice: "Load the page again, then open the file again.".into(),
-                    ..Failure::default()
-                })));
-            }
-        });
-    }
-
-    /// Loads what most look at next, once the first picture is there, so that the worker prepares it.
-    fn complete(self: &Rc<Self>) {
-        let inner = self.clone();
-        let complete = move || {
-            wasm_bindgen_futures::spawn_local(async move {
-                for part in [Part::Views, Part::Search] {
-                    // Whoever needs it tells if it cannot be loaded.
-                    let loaded = inner.parts.load(part).await;
-                    if let (Ok(()), Some(port)) = (loaded, &*inner.port.borrow()) {
-                        let _ = port.give(&inner.parts);
-                    }
-                }
-            });
-        };
-        clock::later(COMPLETE_AFTER_MS, move || clock::when_idle(complete));
     }
 
     fn settled(&self) {
@@ -460,7 +393,7 @@ impl Inner {
         }
     }
 
-    fn take(self: &Rc<Self>, reply: Reply, attachment: JsValue) {
+    fn take(&self, reply: Reply, attachment: JsValue) {
         let Reply::Answer {
             request,
             slot,
@@ -488,22 +421,14 @@ impl Inner {
     }
 
     /// Handles the worker's messages that answer no question.
-    fn take_news(self: &Rc<Self>, reply: Reply) {
-        match reply {
-            Reply::Needs(part) => return self.fetch(part),
-            Reply::Mark { .. } if self.id == SessionId::REHEARSAL => return,
-            Reply::Mark { name, at_ms } => {
-                return clock::mark_at(&format!("vramscope:{name}"), at_ms);
-            }
-            _ => {}
+    fn take_news(&self, reply: Reply) {
+        if let Reply::Mark { name, at_ms } = reply {
+            return clock::mark_at(&format!("vramscope:{name}"), at_ms);
         }
         let is_final = matches!(reply, Reply::Failed(_));
         let is_opened = mark_opened(&reply);
         if is_opened || is_final {
             self.settled();
-        }
-        if is_opened && matches!(reply, Reply::Opened(_)) {
-            self.complete();
         }
         self.emit(reply);
         if is_final {
@@ -529,7 +454,6 @@ fn mark_opened(reply: &Reply) -> bool {
                 JsValue::from(opened.file.worker_bytes as f64),
             ),
         ],
-        Reply::Glance(glance) => vec![("read_ms", glance.read_ms.into())],
         Reply::OpenedGraphs(opened) => vec![("read_ms", opened.read_ms.into())],
         Reply::OpenedFleet(opened) => vec![("read_ms", opened.read_ms.into())],
         Reply::OpenedText(opened) => vec![("read_ms", opened.read_ms.into())],

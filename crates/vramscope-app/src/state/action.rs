@@ -3,6 +3,8 @@
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::views::flame::BoxOf;
+use vramscope_protocol::{Answer, Axis, ColourBy, Picture, Reply};
 
 use super::choices::SettingChanges;
 use super::live::Live;
@@ -10,8 +12,6 @@ use super::{
     Chosen, GraphAction, Navigation, Permalink, PinnedGroup, Shared, ThemeChoice, ViewKind,
 };
 use crate::engine::SessionId;
-use crate::protocol::views::flame::BoxOf;
-use crate::protocol::{Answer, Axis, ColourBy, Picture, Reply};
 
 /// A change of the state. What workers say is taken out of it, so a clone of that changes nothing more.
 #[derive(Clone, PartialEq, Debug)]

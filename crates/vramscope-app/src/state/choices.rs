@@ -11,9 +11,9 @@ mod what_if;
 
 use super::LiveChoices;
 use serde::{Deserialize, Serialize};
+use vramscope_protocol::Picture;
 
 use super::selected::OfRange;
-use crate::protocol::Picture;
 
 pub use allocator::AllocatorChoices;
 pub use compare::{

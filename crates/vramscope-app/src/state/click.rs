@@ -1,7 +1,7 @@
 //! A click that waits for what is under it.
 
 use super::navigation::Region;
-use crate::protocol::{Axis, DrawRequest, Hit, Picture, Viewport};
+use vramscope_protocol::{Axis, DrawRequest, Hit, Picture, Viewport};
 use vramscope_view::address::Pixel;
 
 /// A click in a picture.

@@ -2,9 +2,8 @@
 
 use std::cmp::Ordering;
 
+use vramscope_protocol::views::compare::{Compared, Profile};
 use vramscope_view::display;
-
-use crate::protocol::views::compare::{Compared, Profile};
 
 /// A figure on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]

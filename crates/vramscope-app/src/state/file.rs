@@ -3,6 +3,12 @@
 use std::rc::Rc;
 
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::views::fleet::FleetFile;
+use vramscope_protocol::views::text::TextFile;
+use vramscope_protocol::{
+    Answer, Axis, Bounds, DeviceFacts, DevicesOfPools, Failure, Note, Opened, Picture, Progress,
+    Reply,
+};
 use vramscope_view::address::{DevicePlace, Pinned};
 use vramscope_view::restacked::Stacking;
 
@@ -10,12 +16,6 @@ use super::graph::OpenGraphs;
 use super::view::DeviceView;
 use super::{LanesChoices, Navigation, Shared, State, ViewKind, permalink};
 use crate::engine::SessionId;
-use crate::protocol::views::fleet::FleetFile;
-use crate::protocol::views::text::TextFile;
-use crate::protocol::{
-    Answer, Axis, Bounds, DeviceFacts, DevicesOfPools, Failure, Note, Opened, Picture, Progress,
-    Reply,
-};
 
 /// One file's tab.
 #[derive(Clone, PartialEq, Debug)]
@@ -183,7 +183,7 @@ impl Tab {
                 self.phase = Phase::Graphs(Rc::new(OpenGraphs::new(*opened)));
             }
             Reply::OpenedFleet(opened) => self.phase = Phase::Fleet(opened),
-            Reply::OpenedText(opened) => self.phase = Phase::Text(Shared::new(opened)),
+            Reply::OpenedText(opened) => self.phase = Phase::Text(Shared::new(*opened)),
             Reply::Failed(failure) => self.phase = Phase::Failed(Shared::new(*failure)),
             Reply::Reloaded(failure) => {
                 if let Phase::Ready(file) = &mut self.phase {
@@ -193,13 +193,7 @@ impl Tab {
                     file.fault = failure.map(|failure| Shared::new(*failure));
                 }
             }
-            Reply::Progress(_)
-            | Reply::Ready
-            | Reply::Needs(_)
-            | Reply::Glance(_)
-            | Reply::Rehearsed(_)
-            | Reply::Mark { .. }
-            | Reply::Answer { .. } => {}
+            Reply::Progress(_) | Reply::Ready | Reply::Mark { .. } | Reply::Answer { .. } => {}
         }
     }
 }

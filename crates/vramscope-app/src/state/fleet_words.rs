@@ -1,11 +1,11 @@
 //! Words about the ranks of a fleet.
 
+use vramscope_protocol::views::fleet::{
+    Along, At, Drawn, FleetFile, MarkKind, Measure, Memory, OddValue, RankLine, SiteLine, Unit, Way,
+};
 use vramscope_view::display;
 
 use super::sentences::count_of;
-use crate::protocol::views::fleet::{
-    Along, At, Drawn, FleetFile, MarkKind, Measure, Memory, OddValue, RankLine, SiteLine, Unit, Way,
-};
 
 /// Where a rank runs, and which snapshot it is of: `node3 · device 1 · step 200`.
 #[must_use]

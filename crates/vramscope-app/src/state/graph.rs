@@ -1,11 +1,11 @@
 //! An open file of inductor graphs: the graph, order, steps and buffer that are shown.
 
 use serde::{Deserialize, Serialize};
+use vramscope_protocol::Bounds;
+use vramscope_protocol::views::graph::{Bars, GraphFacts, GraphFile, OrderKey, OrderName};
 
 use super::Shared;
 use super::navigation::{Navigation, Region, whole};
-use crate::protocol::Bounds;
-use crate::protocol::views::graph::{Bars, GraphFacts, GraphFile, OrderKey, OrderName};
 
 /// A file of graphs that is read.
 #[derive(Clone, PartialEq, Debug)]
@@ -249,9 +249,9 @@ mod tests {
 
     use super::*;
     use crate::engine::SessionId;
-    use crate::protocol::Reply;
     use crate::state::keys::{Command, Press, command};
     use crate::state::{Action, Permalink, State, ViewKind, permalink};
+    use vramscope_protocol::Reply;
 
     fn file() -> GraphFile {
         let facts = |name: &str, nodes| GraphFacts {

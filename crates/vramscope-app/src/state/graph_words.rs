@@ -1,11 +1,11 @@
 //! Inductor graphs in words.
 
+use vramscope_protocol::views::graph::{
+    BufferDetails, BufferKind, GraphFacts, Live, LiveBuffer, OrderFacts, OrderName, OrdersFacts,
+};
 use vramscope_view::display;
 
 use super::sentences::count_of;
-use crate::protocol::views::graph::{
-    BufferDetails, BufferKind, GraphFacts, Live, LiveBuffer, OrderFacts, OrderName, OrdersFacts,
-};
 
 /// The name of an order.
 #[must_use]

@@ -1,9 +1,10 @@
 //! The effects of keys, and their list for the help.
 
+use vramscope_protocol::Axis;
+use vramscope_protocol::views::graph::OrderName;
+
 use super::choices::SplitChoices;
 use super::{Action, Chosen, GraphAction, Navigation, OpenGraphs, State, ViewKind};
-use crate::protocol::Axis;
-use crate::protocol::views::graph::OrderName;
 
 /// The way that an arrow moves the picture, as a share of its size.
 const PAN_STEP: f64 = 0.1;

@@ -4,11 +4,11 @@ use vramscope_core::analysis::memory::capacity::{Capacity, CapacitySource};
 use vramscope_core::analysis::time::lanes::{LaneKind, StepsBy};
 use vramscope_core::analysis::time::markers::{Marker, MarkerKind};
 use vramscope_core::analysis::time::range_totals::RangeTotals;
+use vramscope_protocol::views::lanes::{LaneFacts, LineFacts, NamedItem, StepMarks};
 use vramscope_view::display;
 use vramscope_view::marks::Mark;
 
 use super::sentences::{capital, count_of};
-use crate::protocol::views::lanes::{LaneFacts, LineFacts, NamedItem, StepMarks};
 
 /// The name of a lane, for the narrow column on its left.
 #[must_use]

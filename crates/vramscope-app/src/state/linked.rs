@@ -1,11 +1,11 @@
 //! Files that the page's own address names (`?src=`). Whoever made the link chose them, not the user, who is asked
 //! before they are many or large.
 
+use vramscope_protocol::{Stage, UNASKED_BYTES};
 use vramscope_view::display;
 
 use super::{Phase, State, Tab};
 use crate::engine::SessionId;
-use crate::protocol::{Stage, UNASKED_BYTES};
 
 /// The most files that are opened without a question.
 pub const UNASKED_FILES: usize = 8;

@@ -2,13 +2,12 @@
 //! next.
 
 use serde::{Deserialize, Serialize};
+use vramscope_protocol::{Adopt, Adopted, Answer, Axis, DeviceFacts};
 use vramscope_view::display;
 
 use super::file::{OpenFile, Tab};
 use super::{Action, State, sentences};
 use crate::engine::SessionId;
-use crate::parts::apart;
-use crate::protocol::{Adopt, Adopted, Answer, Axis, DeviceFacts, PlaceOf};
 
 /// The choices about files that change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -240,45 +239,45 @@ pub fn adoption(file: &OpenFile) -> Option<Adopt> {
     })
 }
 
-apart! { "live", "93",
-    /// Goes over to the next version of a file. `follow`: the newest events stay in view.
-    pub(super) fn adopt(file: &mut OpenFile, adopted: Adopted, follow: bool) -> () {
-        let Adopted { version, opened, within, carried } = adopted;
-        let shown = file.facts().map(|facts| facts.device);
-        let next = OpenFile::new(opened);
-        let before = std::mem::replace(file, next);
-        (file.version, file.axis, file.picture) = (version, before.axis, before.picture);
-        file.lanes = before.lanes;
-        if let Some(within) = within {
-            file.narrow(within);
-        }
-        let place_of = |devices: &[DeviceFacts], device| {
-            devices.iter().position(|facts| Some(facts.device) == device)
+/// Goes over to the next version of a file. `follow`: the newest events stay in view.
+pub(super) fn adopt(file: &mut OpenFile, adopted: Adopted, follow: bool) {
+    let Adopted {
+        version,
+        opened,
+        within,
+        carried,
+    } = adopted;
+    let shown = file.facts().map(|facts| facts.device);
+    let next = OpenFile::new(opened);
+    let before = std::mem::replace(file, next);
+    (file.version, file.axis, file.picture) = (version, before.axis, before.picture);
+    file.lanes = before.lanes;
+    if let Some(within) = within {
+        file.narrow(within);
+    }
+    let place_of = |devices: &[DeviceFacts], device| {
+        devices
+            .iter()
+            .position(|facts| Some(facts.device) == device)
+    };
+    for (place, facts) in file.devices.iter().enumerate() {
+        let was = place_of(&before.devices, Some(facts.device));
+        let known = carried.iter().find(|it| it.asked.device == facts.device);
+        let (Some(was), Some(known)) = (was, known) else {
+            continue;
         };
-        for (place, facts) in file.devices.iter().enumerate() {
-            let was = place_of(&before.devices, Some(facts.device));
-            let known = carried.iter().find(|it| it.asked.device == facts.device);
-            let (Some(was), Some(known)) = (was, known) else { continue };
-            let mut view = before.views[was].clone();
-            let of = |facts| before.lanes.bounds(facts, view.picture, view.axis);
-            let (old, new) = (of(&before.devices[was]), of(facts));
-            view.carry(known, facts, (&old, &new), follow);
-            file.views[place] = view;
-        }
-        file.device = place_of(&file.devices, shown).unwrap_or(0);
-        if file.facts().is_none_or(|facts| facts.axes.time.is_none()) {
-            file.choose_axis(file.axis);
-        }
-        file.choose_picture(file.picture);
-        file.keep_dismissed(&before);
+        let mut view = before.views[was].clone();
+        let of = |facts| before.lanes.bounds(facts, view.picture, view.axis);
+        let (old, new) = (of(&before.devices[was]), of(facts));
+        view.carry(known, facts, (&old, &new), follow);
+        file.views[place] = view;
     }
-}
-
-impl PlaceOf {
-    /// Whether what is shown now is what was asked about.
-    pub(super) fn is_same(&self, other: &Self) -> (bool, bool) {
-        (self.cursor == other.cursor, self.pinned == other.pinned)
+    file.device = place_of(&file.devices, shown).unwrap_or(0);
+    if file.facts().is_none_or(|facts| facts.axes.time.is_none()) {
+        file.choose_axis(file.axis);
     }
+    file.choose_picture(file.picture);
+    file.keep_dismissed(&before);
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ mod navigation;
 pub mod permalink;
 mod pin;
 pub mod saved;
+#[cfg(test)]
+mod saved_tests;
 pub mod search_box;
 pub mod selected;
 pub mod sentences;
@@ -42,6 +44,9 @@ mod view;
 use std::rc::Rc;
 
 use vramscope_core::analysis::search::filter::Filter;
+use vramscope_protocol::views::filter::FilterText;
+use vramscope_protocol::views::flame::{About, TreeKind};
+use vramscope_protocol::{Answer, ColourBy, Picture, Reply};
 use yew::Reducible;
 
 pub use action::Action;
@@ -61,10 +66,6 @@ pub use view::{Cursor, DeviceView, Hovered, StackStep};
 pub use vramscope_view::views::ViewKind;
 
 use crate::engine::SessionId;
-use crate::parts::{self, Part};
-use crate::protocol::views::filter::FilterText;
-use crate::protocol::views::flame::{About, TreeKind};
-use crate::protocol::{Answer, ColourBy, Picture, Reply};
 use vramscope_core::ids::AllocationId;
 
 /// The least and the largest width of the details panel, in CSS px.
@@ -86,12 +87,9 @@ impl Search {
         !self.text.trim().is_empty()
     }
 
-    /// The filter for a device with this view; `None` if everything matches, and before [`Part::Search`] is here.
+    /// The filter for a device with this view; `None` if everything matches.
     #[must_use]
     pub fn filter(&self, view: Option<&DeviceView>) -> Option<FilterText> {
-        if !parts::is_here(Part::Search) {
-            return None;
-        }
         let cursor = view.and_then(DeviceView::cursor_moment);
         FilterText::of(&self.text, cursor, view.and_then(DeviceView::moments))
     }

@@ -1,8 +1,8 @@
 //! Changes of the visible part, as data. Places in the picture are fractions of its width from the left and of its
 //! height from the top, so that nothing here depends on its size.
 
-use crate::protocol::{AllocationExtent, Axis, Bounds, Picture, Viewport};
 use vramscope_core::analysis::report::details::{EventMark, Life};
+use vramscope_protocol::{AllocationExtent, Axis, Bounds, Picture, Viewport};
 
 /// The largest share of the whole that a jump shows, so that its target can be told apart.
 const JUMP_SHOWS: f64 = 1.0 / 8.0;

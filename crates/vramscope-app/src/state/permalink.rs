@@ -180,8 +180,8 @@ mod tests {
     use vramscope_core::ids::AllocationId;
 
     use super::*;
-    use crate::protocol::views::graph::OrderName;
     use crate::state::ViewKind;
+    use vramscope_protocol::views::graph::OrderName;
     use vramscope_view::address::Pinned;
 
     fn link() -> Permalink {

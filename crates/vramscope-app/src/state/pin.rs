@@ -1,8 +1,10 @@
 //! What is pinned: an allocation, a segment, an event, or several allocations that share a pixel.
 
 use super::{Region, Shared};
-use crate::protocol::{Axis, Composition, DrawRequest, Hit, HitOn, Picture, SegmentPreview, Thing};
 use vramscope_core::ids::AllocationId;
+use vramscope_protocol::{
+    Axis, Composition, DrawRequest, Hit, HitOn, Picture, SegmentPreview, Thing,
+};
 use vramscope_view::address::{Pinned, Pixel};
 use vramscope_view::viewport::Viewport;
 

@@ -1,5 +1,7 @@
 //! The question for a picture of the visible view.
 
+use vramscope_protocol::DeviceFacts;
+use vramscope_protocol::views::{compare, export};
 use vramscope_view::flame::NodeKey;
 use vramscope_view::plot::views::{AllocatorView, FlameView, OverTimeView, Sheet, View};
 use vramscope_view::views::{Picture, ViewKind};
@@ -8,8 +10,6 @@ use super::choices::ComparePanel;
 use super::sides::{Side, compared, host, side};
 use super::{DeviceView, OpenFile, State, navigation};
 use crate::engine::SessionId;
-use crate::protocol::DeviceFacts;
-use crate::protocol::views::{compare, export};
 
 /// A question whose answer is an SVG file.
 #[derive(Clone, PartialEq, Debug)]

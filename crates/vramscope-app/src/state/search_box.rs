@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use vramscope_core::analysis::search::filter::{Candidate, CandidateKind};
+use vramscope_protocol::views::filter::SearchResult;
 use vramscope_view::display;
 
 use super::sentences::count_of;
-use crate::protocol::views::filter::SearchResult;
 
 /// The byte of `text` after a number of UTF-16 units, in which browsers count.
 #[must_use]

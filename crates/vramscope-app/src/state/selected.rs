@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::time::selection::{Moments, Selection};
+use vramscope_protocol::DeviceFacts;
 use vramscope_view::display;
 
 use super::DeviceView;
-use crate::protocol::DeviceFacts;
 
 /// The allocations that a selected range stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -2,13 +2,13 @@
 
 use vramscope_core::analysis::report::details::{EventMark, FxDetails, Life, StackOrigin};
 use vramscope_core::model::DeviceIndex;
-use vramscope_view::display;
-
-use super::{DeviceView, Search, ViewKind};
-use crate::protocol::{
+use vramscope_protocol::{
     Details, DeviceFacts, Failure, FileFacts, MomentFacts, OomMark, Progress, RangeFacts,
     SegmentPreview, Stage,
 };
+use vramscope_view::display;
+
+use super::{DeviceView, Search, ViewKind};
 
 /// `1 allocation`, `1,204 allocations`.
 #[must_use]

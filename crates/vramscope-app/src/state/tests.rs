@@ -10,15 +10,15 @@ mod pointing;
 
 use std::rc::Rc;
 
+use vramscope_protocol::{
+    AllocationExtent, Axes, Axis, Bounds, Details, DeviceFacts, DrawRequest, Failure, FileFacts,
+    Hit, HitOn, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts,
+};
 use yew::Reducible;
 
 use super::keys::{Command, Press, command};
 use super::permalink::once_shown;
 use super::*;
-use crate::protocol::{
-    AllocationExtent, Axes, Axis, Bounds, Details, DeviceFacts, DrawRequest, Failure, FileFacts,
-    Hit, HitOn, Look, Note, NoteLevel, Opened, Preview, Progress, RangeFacts,
-};
 use vramscope_core::analysis::report::details::{
     AllocationBrief, AllocationDetails, EventMark, Life,
 };

@@ -1,6 +1,6 @@
 //! Which theme the user chose.
 
-use crate::protocol::ThemeName;
+use vramscope_protocol::ThemeName;
 
 /// The choice of a theme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

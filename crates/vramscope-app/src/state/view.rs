@@ -7,12 +7,12 @@ use super::Shared;
 use super::click::Click;
 use super::navigation::{self, Navigation, Region};
 use super::pin::{Pin, PinnedGroup, PinnedSegment};
-use crate::protocol::views::flame::BoxOf;
-use crate::protocol::{
-    Answer, Axis, Bounds, Details, DeviceFacts, Hit, MomentFacts, Picture, RangeFacts, Thing,
-};
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
+use vramscope_protocol::views::flame::BoxOf;
+use vramscope_protocol::{
+    Answer, Axis, Bounds, Details, DeviceFacts, Hit, MomentFacts, Picture, RangeFacts, Thing,
+};
 use vramscope_view::address::{DevicePlace, Pinned};
 use vramscope_view::axes::events_between;
 

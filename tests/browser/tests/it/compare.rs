@@ -8,8 +8,8 @@ use vramscope_core::analysis::compare::changes::{Comparison, compare};
 use vramscope_core::analysis::compare::headline::headline;
 use vramscope_core::analysis::compare::names::names_apart;
 use vramscope_core::analysis::compare::side::{Profile, ProfileNames, profile};
-use vramscope_core::analysis::groups::grouping::GroupBy;
 use vramscope_core::analysis::groups::turnover::turnover;
+use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::recording::{Device, Recording};
 use vramscope_core::analysis::time::curves::{CurveAxis, Curves};
 use vramscope_core::analysis::time::selection::Selection;
@@ -123,7 +123,7 @@ fn two_moments_of_one_file() {
             ["A", "B"],
             expected.total,
             &expected.sites,
-            GroupBy::CallSite
+            Property::CallSite
         )
     );
     let operators = "[...document.querySelectorAll('.compare .site-rows .site-row')].map(row => row.querySelector('.operators')?.innerText ?? '')";

@@ -366,7 +366,7 @@ fn viewers_share_a_module_and_only_some_are_open() {
             PATIENCE,
         )
         .unwrap();
-    let first = "Object.entries(vramscope).find(([name]) => name.endsWith('_bg'))[1]";
+    let first = "Object.entries(vramscope).find(([name]) => name.endsWith('vramscope_worker'))[1]";
     let modules = format!("new Set({frames}.map(({{vramscope}}) => {first})).size");
     assert_eq!(host.page.eval(&modules).unwrap(), 1);
     let compiled = format!(

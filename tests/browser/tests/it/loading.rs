@@ -1,12 +1,11 @@
 //! The page loads from any folder of any host, and makes no request to others.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use vramscope_browser_tests::page_folder;
 use vramscope_browser_tests::views::VIEWS;
-use vramscope_browser_tests::{is_in_parts, page_folder};
 
 use crate::PATIENCE;
 use crate::open::{Open, fixture, open, open_in, open_slowly};
@@ -53,7 +52,7 @@ fn a_file_that_is_dropped_before_the_module_is_there_opens_once_it_is() {
 }
 
 #[test]
-fn nothing_is_asked_for_after_load_but_parts_when_they_are_first_needed() {
+fn nothing_is_asked_for_after_load() {
     let mut open = open("");
     open.page.pause(Duration::from_millis(500)).unwrap();
     let asked = open.server.requests().len();
@@ -69,55 +68,13 @@ fn nothing_is_asked_for_after_load_but_parts_when_they_are_first_needed() {
         )
         .unwrap();
     open.painted();
-    open.page.pause(Duration::from_millis(500)).unwrap();
-    let is_part = |path: &String| path.starts_with("/app-") && path.ends_with(".wasm");
-    let after: Vec<_> = open.server.requests().split_off(asked);
-    assert!(
-        after.iter().all(is_part),
-        "asked for {after:?} with a file open"
-    );
-
     open.page.click(across, down, 1).unwrap();
-    show_every_view(&mut open);
-    let parts: Vec<_> = open.server.requests().split_off(asked);
-    assert!(parts.iter().all(is_part), "{parts:?}");
-    assert_eq!(parts.is_empty(), !is_in_parts(), "{parts:?}");
-    let once: BTreeSet<_> = parts.iter().collect();
-    assert_eq!(once.len(), parts.len(), "{parts:?}");
-    let asked = asked + parts.len();
-
     show_every_view(&mut open);
     open.page.eval("history.go(-5)").unwrap();
     open.page.pause(Duration::from_millis(500)).unwrap();
     let after: Vec<_> = open.server.requests().split_off(asked);
-    assert!(after.is_empty(), "asked for {after:?} again");
+    assert!(after.is_empty(), "asked for {after:?} with a file open");
     open.check_quiet();
-}
-
-#[test]
-fn a_part_that_cannot_be_loaded_is_told_and_can_be_tried_again() {
-    if !is_in_parts() {
-        return;
-    }
-    let mut open = open("");
-    let unreachable = "window.known = fetch; window.fetch = () => Promise.reject(new TypeError('Failed to fetch'))";
-    open.page.eval(unreachable).unwrap();
-    open.choose(&[fixture("torch-2.8.0/training.pickle")]);
-    open.painted();
-    open.page.click_on(".rail [data-view=flame]").unwrap();
-    let told = "document.querySelector('.card.failed')?.innerText.includes('Failed to fetch')";
-    open.page.wait_for(told, PATIENCE).unwrap();
-    // The timeline goes on.
-    open.page.click_on(".rail [data-view=timeline]").unwrap();
-    open.page
-        .wait_for("!document.querySelector('.card.failed')", PATIENCE)
-        .unwrap();
-    open.page.click_on(".rail [data-view=flame]").unwrap();
-    open.page.wait_for(told, PATIENCE).unwrap();
-    open.page.eval("window.fetch = known").unwrap();
-    open.page.click_on(".card.failed button").unwrap();
-    let shown = "!document.querySelector('.card.failed') && !!document.querySelector('.flame')";
-    open.page.wait_for(shown, PATIENCE).unwrap();
 }
 
 /// Shows one view after the other, each as a step of the history.

@@ -2,16 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
-use vramscope_browser_tests::{Modifiers, Server, is_in_parts, page_folder, root};
+use vramscope_browser_tests::{Modifiers, Server, page_folder, root};
 
 use crate::open::{Open, open_in};
 use crate::{PATIENCE, fleet};
-
-/// The most bytes, not compressed, that an element loads until its picture is there. Compressed they are held to their
-/// budget by `cargo xtask size`.
-const MOST_BYTES: u64 = 1_300_000;
 
 const ELEMENT: &str = "document.querySelector('vramscope-viewer')";
 /// The page in the element's frame.
@@ -63,25 +58,15 @@ fn loaded(server: &Server, folder: &str) -> Vec<String> {
     paths
 }
 
-fn bytes_of(folder: &Path, paths: &[String]) -> u64 {
-    let size = |path: &String| fs::metadata(folder.join(path.trim_start_matches('/')));
-    paths.iter().map(|path| size(path).unwrap().len()).sum()
-}
-
 #[test]
-fn its_picture_takes_few_bytes_and_the_page_follows_the_pointer() {
-    if !is_in_parts() {
-        return;
-    }
-    let (mut host, folder) = docs("src=run.pickle");
+fn its_picture_takes_few_files_and_the_page_follows_the_pointer() {
+    let (mut host, _folder) = docs("src=run.pickle");
     wait_for_picture(&mut host);
     let files = loaded(&host.server, "viewer/");
-    let bytes = bytes_of(folder.path(), &files);
-    assert!(bytes < MOST_BYTES, "{bytes} bytes: {files:?}");
     assert!(
-        files.iter().all(|file| !file.contains("split_")
-            && !file.contains("chunk_")
-            && !file.ends_with("/index.css")),
+        files
+            .iter()
+            .all(|file| !file.contains("vramscope_app") && !file.ends_with("/index.css")),
         "{files:?}"
     );
     let figures = format!("{INNER}.querySelector('.statusbar').innerText");
@@ -143,9 +128,6 @@ fn the_full_viewer_opens_in_its_place() {
 
 #[test]
 fn beside_a_full_viewer_each_has_its_own_modules() {
-    if !is_in_parts() {
-        return;
-    }
     let (mut host, _folder) = docs("reveal=click");
     let inner = "document.querySelectorAll('vramscope-viewer')[1]?.shadowRoot?.querySelector('iframe')?.contentDocument";
     host.page
@@ -169,18 +151,11 @@ fn beside_a_full_viewer_each_has_its_own_modules() {
 
 #[test]
 fn packed_files_have_their_picture_without_the_page() {
-    if !is_in_parts() {
-        return;
-    }
     let (mut host, _folder) = docs("src=viewer/samples/expandable.pickle.gz theme=dark");
     wait_for_picture(&mut host);
     let files = loaded(&host.server, "viewer/");
     assert!(
-        files.iter().any(|file| file.contains("split_formats")),
-        "{files:?}"
-    );
-    assert!(
-        !files.iter().any(|file| file.contains("split_whole")),
+        !files.iter().any(|file| file.contains("vramscope_app")),
         "{files:?}"
     );
     host.page

@@ -1,7 +1,8 @@
 //! Pictures of files that change: that of the last version stays until that of the next is there.
 
+use vramscope_protocol::DrawRequest;
+
 use super::State;
-use crate::protocol::DrawRequest;
 
 impl State {
     /// Whether the wanted picture is of another version of the file.

@@ -5,6 +5,8 @@ use std::ops::Range;
 use crate::components::hooks::{use_effect_on, use_kept};
 use vramscope_core::analysis::report::details::EventMark;
 use vramscope_core::model::Action as EventAction;
+use vramscope_protocol::views::allocator::{Answer, Direction, EventLine, JumpTo, Question};
+use vramscope_protocol::{Details, Look};
 use vramscope_view::display;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
@@ -14,8 +16,6 @@ use crate::components::hooks::use_answer;
 use crate::components::site_label::site_label;
 use crate::components::virtual_list::VirtualList;
 use crate::engine::Session;
-use crate::protocol::views::allocator::{Answer, Direction, EventLine, JumpTo, Question};
-use crate::protocol::{Details, Look};
 use crate::state::{Action, Shared};
 
 /// Height of a row, CSS px.

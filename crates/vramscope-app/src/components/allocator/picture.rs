@@ -5,6 +5,10 @@ use std::rc::Rc;
 
 use crate::components::hooks::{Setter, use_effect_on, use_kept};
 use gloo::events::{EventListener, EventListenerOptions};
+use vramscope_protocol::Look;
+use vramscope_protocol::views::allocator::{
+    Answer, DrawState, Drawn, Outline, Question, RectCss, Tip, TipOn, Window,
+};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlCanvasElement, ImageBitmap, MouseEvent, WheelEvent};
 use yew::prelude::*;
@@ -19,10 +23,6 @@ use crate::components::hooks::{
 };
 use crate::components::tooltip;
 use crate::engine::Session;
-use crate::protocol::Look;
-use crate::protocol::views::allocator::{
-    Answer, DrawState, Drawn, Outline, Question, RectCss, Tip, TipOn, Window,
-};
 use crate::state::choices::AllocatorChoices;
 use crate::state::{Action, PinnedGroup, Shared, Walk};
 use vramscope_core::ids::AllocationId;

@@ -1,6 +1,7 @@
 //! The strip of the allocator view: the curves of the whole recording, along which the user drags
 //! the moment.
 
+use vramscope_protocol::{Bounds, Look};
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
@@ -8,7 +9,6 @@ use crate::components::hooks::{use_moment_at, use_plot_area};
 use crate::components::strip::use_minimap;
 use crate::components::strip_picture::{StripLines, use_strip_picture};
 use crate::engine::Session;
-use crate::protocol::{Bounds, Look};
 use crate::state::Action;
 
 #[derive(Properties, PartialEq)]

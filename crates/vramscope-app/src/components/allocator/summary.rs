@@ -2,11 +2,11 @@
 //! and streams.
 
 use vramscope_core::analysis::memory::allocator_state::StateSums;
+use vramscope_protocol::views::allocator::GroupHead;
 use vramscope_view::allocator_picture::heading_words;
 use vramscope_view::display;
 use yew::prelude::*;
 
-use crate::protocol::views::allocator::GroupHead;
 use crate::state::sentences::count_of;
 
 #[derive(Properties, PartialEq)]

@@ -1,12 +1,12 @@
 //! The tooltip of the allocator view: the block under the pointer, then its segment.
 
 use vramscope_core::analysis::memory::allocator_state::{BlockUse, SizeSource};
+use vramscope_protocol::Preview;
+use vramscope_protocol::views::allocator::{Tip, TipOn, TipSegment};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use crate::components::site_label::site_label;
-use crate::protocol::Preview;
-use crate::protocol::views::allocator::{Tip, TipOn, TipSegment};
 use crate::state::sentences::{self, count_of};
 
 /// The content of the tooltip.

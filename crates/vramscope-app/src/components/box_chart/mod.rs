@@ -5,6 +5,7 @@ mod keys;
 mod pointed;
 
 use crate::components::hooks::{Kept, use_effect_on, use_kept};
+use vramscope_protocol::ThemeName;
 use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
 
@@ -12,7 +13,6 @@ use crate::canvas::{PlotArea, draw_scene};
 use crate::components::flame::window::use_keys_on_show;
 use crate::components::hooks::use_plot_area;
 use crate::components::tooltip;
-use crate::protocol::ThemeName;
 use keys::on_keys;
 use pointed::{Finder, Pointed};
 use vramscope_core::ids::AllocationId;

@@ -1,6 +1,10 @@
 //! The differential flame graph: red grew, blue shrank.
 
 use crate::components::hooks::use_kept;
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::compare::{
+    Answer, ChangeUnit, FlameWidth, Question, SignedBox, SignedFlame,
+};
 use yew::prelude::*;
 
 use super::ComparedRef;
@@ -11,10 +15,6 @@ use crate::components::commands::use_commands;
 use crate::components::hooks::{use_answer, use_painted};
 use crate::components::site_label::site_label;
 use crate::engine::Session;
-use crate::protocol::ThemeName;
-use crate::protocol::views::compare::{
-    Answer, ChangeUnit, FlameWidth, Question, SignedBox, SignedFlame,
-};
 use crate::state::choices::CompareChoices;
 use crate::state::figures::direction_class;
 use crate::state::{Action, Shared, sentences};

@@ -10,6 +10,10 @@ mod sites;
 mod timelines;
 mod totals;
 
+use vramscope_protocol::Axis;
+use vramscope_protocol::views::compare::{
+    Answer, Compared, CurveAxis, Fold, FrameGrouping, HandedProfile, Question, SideData, SideSpec,
+};
 use yew::prelude::*;
 
 use super::choice::{Choice, Select};
@@ -17,10 +21,6 @@ use super::commands::use_commands;
 use super::hooks::{Answered, use_answer, use_painted};
 use super::view_props::ViewProps;
 use crate::engine::Session;
-use crate::protocol::Axis;
-use crate::protocol::views::compare::{
-    Answer, Compared, CurveAxis, Fold, FrameGrouping, HandedProfile, Question, SideData, SideSpec,
-};
 use crate::state::choices::{CompareChoices, ComparePanel, Which};
 use crate::state::sides::{Side, compared, host, side};
 use crate::state::{Action, Chosen, Shared, ViewKind};

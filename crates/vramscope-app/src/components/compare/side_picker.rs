@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
+use vramscope_protocol::views::compare::{Answer, NamedMoments, Question};
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
 
 use crate::components::commands::use_commands;
 use crate::components::hooks::{use_answer, use_pools};
 use crate::engine::{Session, SessionId};
-use crate::protocol::views::compare::{Answer, NamedMoments, Question};
 use crate::state::choices::{CompareChoices, RecordingChoice, SideChoice, SideWhat, Which};
 use crate::state::sides::{Side, choice_of, short_name, word};
 use crate::state::{Shared, Tab};

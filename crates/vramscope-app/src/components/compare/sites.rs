@@ -2,6 +2,10 @@
 
 use std::cmp::Ordering;
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::compare::{
+    Answer, Question, SiteColumn, SiteOrder, SiteRow, SiteRows,
+};
 use yew::prelude::*;
 
 use super::ComparedRef;
@@ -10,8 +14,6 @@ use crate::components::flame::window::{ROW_PX, use_window};
 use crate::components::hooks::{use_answer, use_painted};
 use crate::components::site_label::site_label;
 use crate::engine::Session;
-use crate::protocol::ThemeName;
-use crate::protocol::views::compare::{Answer, Question, SiteColumn, SiteOrder, SiteRow, SiteRows};
 use crate::state::choices::CompareChoices;
 use crate::state::figures::direction_class;
 use crate::state::{Action, Shared, sentences};

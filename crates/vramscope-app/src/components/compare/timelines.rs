@@ -1,6 +1,8 @@
 //! The curves of both recordings on one axis, one above the other. A click sets the moment of that
 //! side.
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::compare::{Compared, Profile};
 use web_sys::Element;
 use yew::prelude::*;
 
@@ -8,8 +10,6 @@ use super::ComparedRef;
 use crate::canvas::PlotArea;
 use crate::components::drawing::drawing;
 use crate::components::hooks::use_plot_area;
-use crate::protocol::ThemeName;
-use crate::protocol::views::compare::{Compared, Profile};
 use crate::state::choices::{CompareChoices, SideChoice, SideWhat, Which};
 use vramscope_view::scene::{Scene, Style};
 use vramscope_view::stacked_curves::{Mark, Row, draw, hit};

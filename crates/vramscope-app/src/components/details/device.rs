@@ -1,10 +1,10 @@
 //! The details panel while nothing is pinned: the device's numbers, and the lines over the picture.
 
+use vramscope_protocol::{DeviceFacts, Picture};
 use yew::prelude::*;
 
 use crate::components::commands::use_commands;
 use crate::components::lanes::LineControls;
-use crate::protocol::{DeviceFacts, Picture};
 use crate::state::{Action, LanesChoices, sentences};
 use vramscope_view::display;
 

@@ -3,6 +3,7 @@
 
 use vramscope_core::analysis::report::details::EventMark;
 use vramscope_core::model::{Action as EventAction, DeviceIndex};
+use vramscope_protocol::{EventAnswer, EventOf};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -12,7 +13,6 @@ use crate::components::copy_button::CopyButton;
 use crate::components::hooks::use_answer;
 use crate::components::site_label::site_label;
 use crate::engine::Session;
-use crate::protocol::{EventAnswer, EventOf};
 use crate::state::{Action, Navigation, ViewKind, sentences};
 
 #[derive(Properties, PartialEq)]

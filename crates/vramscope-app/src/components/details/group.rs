@@ -1,6 +1,7 @@
 //! Several allocations that share a pixel, and were pinned together.
 
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::{Preview, PreviewsOf};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -8,7 +9,6 @@ use crate::components::commands::{Commands, use_commands};
 use crate::components::hooks::use_answer;
 use crate::components::site_label::site_label;
 use crate::engine::Session;
-use crate::protocol::{Preview, PreviewsOf};
 use crate::state::{Action, Navigation, PinnedGroup, sentences};
 
 #[derive(Properties, PartialEq)]

@@ -1,6 +1,7 @@
 //! The meaning of the colours, with the sums of what is selected.
 
 use vramscope_core::analysis::time::selection::Selection;
+use vramscope_protocol::{LegendEntry, LegendOf, Look, Picture};
 use vramscope_view::groups::name_of_segments;
 use yew::prelude::*;
 
@@ -8,7 +9,6 @@ use crate::components::hooks::use_answer;
 use crate::components::legend::LegendList;
 use crate::components::site_label::site_label;
 use crate::engine::Session;
-use crate::protocol::{LegendEntry, LegendOf, Look, Picture};
 use crate::state::selected::Places;
 use crate::state::{Shared, sentences};
 

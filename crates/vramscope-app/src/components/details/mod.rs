@@ -11,16 +11,14 @@ mod range;
 mod segment;
 mod stack;
 
+use vramscope_protocol::{DeviceFacts, Look};
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use super::divider::Divider;
-use super::hooks::use_part;
 use super::icons::{Glyph, Icon};
 use crate::browser::frame;
 use crate::engine::Session;
-use crate::parts::{Part, apart};
-use crate::protocol::{DeviceFacts, Look};
 use crate::state::choices::CompareChoices;
 use crate::state::selected::Places;
 use crate::state::{
@@ -71,10 +69,7 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     }
     let is_pinned = props.view.pin.is_some();
     let (title, content) = match &props.view.pin {
-        Some(pin) => (
-            pinned_title(pin),
-            html! { <PinnedDetails ..props.clone() /> },
-        ),
+        Some(pin) => (pinned_title(pin), pinned(props, pin)),
         None => unpinned(props),
     };
     html! {
@@ -103,14 +98,6 @@ pub(super) fn DetailsPanel(props: &DetailsPanelProps) -> Html {
     }
 }
 
-/// The details of what is pinned, once their part is here.
-#[component]
-fn PinnedDetails(props: &DetailsPanelProps) -> Html {
-    let waits = use_part(&props.session, Some(Part::Views));
-    let pin = props.view.pin.clone();
-    waits.unwrap_or_else(|| pin.map_or_else(Html::default, |pin| pinned(props.clone(), pin)))
-}
-
 /// The title of what is pinned.
 fn pinned_title(pin: &Pin) -> &'static str {
     match pin {
@@ -121,8 +108,8 @@ fn pinned_title(pin: &Pin) -> &'static str {
     }
 }
 
-apart! { "views", "24",
-fn pinned(props: DetailsPanelProps, pin: Pin) -> Html {
+/// The details of what is pinned.
+fn pinned(props: &DetailsPanelProps, pin: &Pin) -> Html {
     let (session, device) = (props.session.clone(), props.look.device);
     let cursor = props.view.cursor_moment();
     match pin {
@@ -138,9 +125,8 @@ fn pinned(props: DetailsPanelProps, pin: Pin) -> Html {
         Pin::Event => {
             html! { <EventPanel {session} {device} moment={cursor.unwrap_or(0)} view={props.shown} /> }
         }
-        Pin::Group(group) => html! { <GroupPanel {session} {device} {group} /> },
+        Pin::Group(group) => html! { <GroupPanel {session} {device} group={group.clone()} /> },
     }
-}
 }
 
 /// The title and the details while nothing is pinned.

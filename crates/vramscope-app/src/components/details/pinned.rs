@@ -1,5 +1,6 @@
 //! Details of the pinned allocation.
 
+use vramscope_protocol::Details;
 use yew::prelude::*;
 
 use super::life::life_rows;
@@ -7,7 +8,6 @@ use super::stack::Stack;
 use crate::components::commands::use_commands;
 use crate::components::copy_button::CopyButton;
 use crate::components::site_label::site_label;
-use crate::protocol::Details;
 use crate::state::{Action, Navigation, Shared, sentences};
 use vramscope_view::display;
 

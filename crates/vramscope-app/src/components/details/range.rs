@@ -1,9 +1,9 @@
 //! The selected range: what it holds, what it stands for in all views, and where to go with it.
 
+use vramscope_protocol::RangeFacts;
 use yew::prelude::*;
 
 use crate::components::commands::use_commands;
-use crate::protocol::RangeFacts;
 use crate::state::choices::CompareChoices;
 use crate::state::selected::OfRange;
 use crate::state::{Action, Chosen, Navigation, RangeChoices, ViewKind, sentences};

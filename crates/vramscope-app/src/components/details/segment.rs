@@ -1,5 +1,6 @@
 //! Details of the pinned segment, and its contents at the cursor.
 
+use vramscope_protocol::views::segments::{SegmentDetails, SegmentOf};
 use yew::prelude::*;
 
 use super::stack::Stack;
@@ -7,7 +8,6 @@ use crate::components::commands::use_commands;
 use crate::components::copy_button::CopyButton;
 use crate::components::hooks::use_answer;
 use crate::engine::Session;
-use crate::protocol::views::segments::{SegmentDetails, SegmentOf};
 use crate::state::{Action, Navigation, ViewKind, sentences};
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::display;

@@ -2,10 +2,10 @@
 //! them.
 
 use vramscope_core::analysis::memory::capture::{CapturedDevice, Ended};
+use vramscope_protocol::views::overview::FileDetails;
 use vramscope_view::display;
 use yew::prelude::*;
 
-use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
 /// The section; empty for a file that was not captured.

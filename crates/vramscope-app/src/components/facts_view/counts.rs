@@ -2,10 +2,10 @@
 
 use vramscope_core::analysis::report::pool_lines::PoolLine;
 use vramscope_core::analysis::report::summary::DeviceSummary;
+use vramscope_protocol::views::overview::FileDetails;
 use vramscope_view::display;
 use yew::prelude::*;
 
-use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
 /// The producer, the tables, and the counts of each device's trace and final state.

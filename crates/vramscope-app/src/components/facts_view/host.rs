@@ -1,11 +1,11 @@
 //! Pinned host memory.
 
+use vramscope_protocol::views::overview::FileDetails;
 use vramscope_view::display;
 use yew::prelude::*;
 
 use crate::components::commands::Commands;
 use crate::components::overview::rows::row_table;
-use crate::protocol::views::overview::FileDetails;
 use crate::state::sentences;
 
 /// The section; empty if no host memory was recorded.

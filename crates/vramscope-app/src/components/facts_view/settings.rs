@@ -1,9 +1,8 @@
 //! The allocator's settings.
 
 use vramscope_core::analysis::memory::settings::Setting;
+use vramscope_protocol::views::overview::FileDetails;
 use yew::prelude::*;
-
-use crate::protocol::views::overview::FileDetails;
 
 /// A list of all settings; changed ones are highlighted.
 pub(super) fn settings_section(details: &FileDetails) -> Html {

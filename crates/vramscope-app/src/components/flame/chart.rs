@@ -1,6 +1,9 @@
 //! A call tree as boxes, with its totals above.
 
 use crate::components::hooks::use_kept;
+use vramscope_protocol::views::flame::{
+    About, Answer, FlameScene, NodeKey, Question, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
+};
 use yew::prelude::*;
 
 use super::{Asked, sums};
@@ -8,9 +11,6 @@ use crate::canvas::PlotArea;
 use crate::components::box_chart::{BoxChart, Boxes};
 use crate::components::hooks::{use_answer, use_painted};
 use crate::components::site_label::site_label;
-use crate::protocol::views::flame::{
-    About, Answer, FlameScene, NodeKey, Question, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
-};
 use crate::state::Shared;
 use vramscope_core::ids::AllocationId;
 use vramscope_view::display;

@@ -7,13 +7,13 @@ mod toolbar;
 mod tree;
 pub(super) mod window;
 
+use vramscope_protocol::views::flame::{About, BoxOf, Question, TreeKind, TreeQuestion};
+use vramscope_protocol::{ColourBy, ThemeName};
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::view_props::ViewProps;
 use crate::engine::Session;
-use crate::protocol::views::flame::{About, BoxOf, Question, TreeKind, TreeQuestion};
-use crate::protocol::{ColourBy, ThemeName};
 use crate::state::choices::{FlameChoices, FlameForm};
 use crate::state::{Action, Chosen};
 use chart::FlameChart;

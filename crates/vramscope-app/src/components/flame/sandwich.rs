@@ -1,6 +1,9 @@
 //! The sandwich view: a list of all functions, and callers and callees of the chosen one.
 
 use crate::components::hooks::{use_effect_on, use_kept};
+use vramscope_protocol::views::flame::{
+    About, Answer, FunctionOrder, FunctionRow, TreeAnswer, TreeKind, TreeQuestion, Weight,
+};
 use yew::prelude::*;
 
 use super::chart::FlameChart;
@@ -9,9 +12,6 @@ use super::window::{ROW_PX, reveal, use_keys_on_show, use_window};
 use super::{Asked, sums};
 use crate::components::hooks::use_answer;
 use crate::components::site_label::site_label;
-use crate::protocol::views::flame::{
-    About, Answer, FunctionOrder, FunctionRow, TreeAnswer, TreeKind, TreeQuestion, Weight,
-};
 use crate::state::Shared;
 use crate::state::choices::FlameChoices;
 use vramscope_view::flame::{FlameCell, Shape};

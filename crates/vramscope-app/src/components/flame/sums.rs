@@ -1,10 +1,10 @@
 //! Totals of trees as text.
 
+use vramscope_protocol::ColourBy;
+use vramscope_protocol::views::flame::{About, Answer, Weight};
 use yew::prelude::*;
 
 use crate::components::site_label::site_label;
-use crate::protocol::ColourBy;
-use crate::protocol::views::flame::{About, Answer, Weight};
 use crate::state::sentences;
 use vramscope_core::analysis::code::call_tree::Sums;
 use vramscope_view::display;

@@ -1,10 +1,10 @@
 //! The toolbar of the flame view: what is shown, and how.
 
+use vramscope_protocol::views::flame::{Fold, FrameGrouping, Weight};
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
 use crate::components::choice::{Choice, Select};
-use crate::protocol::views::flame::{Fold, FrameGrouping, Weight};
 use crate::state::choices::{FlameChoices, FlameForm, FlameWhat};
 use crate::state::selected::Places;
 

@@ -3,15 +3,15 @@
 use std::rc::Rc;
 
 use crate::components::hooks::{Kept, use_effect_on, use_kept};
+use vramscope_protocol::views::flame::{
+    About, Answer, ListedGroup, NodeKey, TreeAnswer, TreeKind, TreeQuestion, TreeRow, Weight,
+};
 use yew::prelude::*;
 
 use super::window::{ROW_PX, reveal, use_keys_on_show, use_window};
 use super::{Asked, sums};
 use crate::components::hooks::{use_answer, use_painted};
 use crate::components::site_label::site_label;
-use crate::protocol::views::flame::{
-    About, Answer, ListedGroup, NodeKey, TreeAnswer, TreeKind, TreeQuestion, TreeRow, Weight,
-};
 use crate::state::Shared;
 use vramscope_view::display;
 use vramscope_view::flame::weight_text;

@@ -5,8 +5,8 @@ mod picture;
 mod ranks;
 mod sites;
 
-use std::rc::Rc;
-
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::fleet::{Answer, FleetFile, Look, Order, Question, Shown};
 use wasm_bindgen::JsValue;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
@@ -21,8 +21,6 @@ use super::hooks::use_answer;
 use super::icons::{Glyph, Icon};
 use super::search::BOX_ID;
 use crate::engine::Session;
-use crate::protocol::ThemeName;
-use crate::protocol::views::fleet::{Answer, FleetFile, Look, Order, Question, Sealed, Shown};
 use crate::state::choices::FleetChoices;
 use crate::state::{Action, Chosen, Shared, State, fleet_words};
 
@@ -104,14 +102,9 @@ pub(super) fn FleetView(props: &FleetViewProps) -> Html {
 fn use_fleet(
     session: &Session,
     question: Option<Question>,
-) -> Option<(Rc<Option<Answer>>, JsValue)> {
-    let question = question.map(|question| Sealed::question(&question));
-    let answered = use_answer(session, question);
-    let answer = answered.as_ref().and_then(|it| it.answer.clone());
-    let opened = use_memo(answer, |answer: &Option<Shared<Sealed>>| {
-        answer.as_ref().and_then(|sealed| sealed.open::<Answer>())
-    });
-    Some((opened, answered?.attachment))
+) -> Option<(Option<Shared<Answer>>, JsValue)> {
+    let answered = use_answer(session, question)?;
+    Some((answered.answer, answered.attachment))
 }
 
 /// What the place of an alternative, of those from which the user chooses, changes.
@@ -151,14 +144,14 @@ fn use_search_keys(props: &PartProps) -> Callback<KeyboardEvent> {
             locate: None,
         };
         let (dispatch, choices) = (commands.dispatch.clone(), props.choices.clone());
-        let choose = move |sealed: Option<Sealed>, _| {
-            if let Some(Answer::Ranks(ranks)) = sealed.and_then(|sealed| sealed.open())
+        let choose = move |answer: Option<Answer>, _| {
+            if let Some(Answer::Ranks(ranks)) = answer
                 && let Some(rank) = ranks.rows.first()
             {
                 dispatch.emit(Action::Choose(Chosen::Fleet(choices.with_rank(rank.id))));
             }
         };
-        props.session.ask_once(Sealed::question(&question), choose);
+        props.session.ask_once(question, choose);
     })
 }
 

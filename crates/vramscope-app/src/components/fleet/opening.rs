@@ -1,5 +1,7 @@
 //! Opens the snapshot of a rank: from where the overview came, or else when the user drops it.
 
+use vramscope_protocol::Axis;
+use vramscope_protocol::views::fleet::{Answer, Look, Place, Question, Shown, Way, Ways};
 use vramscope_view::address::{DevicePlace, FileKey};
 use yew::prelude::*;
 
@@ -7,8 +9,6 @@ use super::FleetViewProps;
 use crate::components::commands::{Commands, use_commands};
 use crate::components::hooks::use_kept;
 use crate::engine::Session;
-use crate::protocol::Axis;
-use crate::protocol::views::fleet::{Answer, Look, Place, Question, Sealed, Shown, Way, Ways};
 use crate::state::choices::{Choices, CompareChoices, FileChoice, SideChoice, SideWhat};
 use crate::state::permalink::find;
 use crate::state::sides::choice_of;
@@ -51,14 +51,11 @@ pub(super) fn use_opening(props: &FleetViewProps) -> (Callback<Wish>, Option<Str
         };
         let (state, commands, from) = (state.clone(), commands.clone(), session.clone());
         let set = set.clone();
-        session.ask_once(
-            Sealed::question(&question),
-            move |sealed: Option<Sealed>, _| {
-                if let Some(Answer::Ways(ways)) = sealed.and_then(|sealed| sealed.open()) {
-                    set.set(open(&ways, &wish, &state, &commands, &from));
-                }
-            },
-        );
+        session.ask_once(question, move |answer: Option<Answer>, _| {
+            if let Some(Answer::Ways(ways)) = answer {
+                set.set(open(&ways, &wish, &state, &commands, &from));
+            }
+        });
     });
     (on_open, words)
 }

@@ -1,5 +1,7 @@
 //! The heat map with its axis, its legend and what is under the pointer.
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::fleet::{Along, Answer, At, Drawing, Drawn, Memory, Question};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, ImageBitmap, MouseEvent};
 use yew::prelude::*;
@@ -12,8 +14,6 @@ use crate::components::commands::use_commands;
 use crate::components::drawing::{drawing, use_bitmap};
 use crate::components::hooks::{use_kept, use_painted, use_plot_area};
 use crate::components::tooltip;
-use crate::protocol::ThemeName;
-use crate::protocol::views::fleet::{Along, Answer, At, Drawing, Drawn, Memory, Question, Sealed};
 use crate::state::choices::FleetChoices;
 use crate::state::{Action, Chosen, fleet_words};
 use vramscope_view::display;
@@ -51,10 +51,12 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
         .and_then(|(_, it)| it.clone().dyn_into::<ImageBitmap>().ok());
     use_painted("fleet", bitmap.clone());
     use_bitmap(&canvas, bitmap);
-    let drawn = answered.as_ref().and_then(|(answer, _)| match &**answer {
-        Some(Answer::Drawn(drawn)) => Some(drawn.clone()),
-        _ => None,
-    });
+    let drawn = answered
+        .as_ref()
+        .and_then(|(answer, _)| match answer.as_deref() {
+            Some(Answer::Drawn(drawn)) => Some(drawn.clone()),
+            _ => None,
+        });
     let frame = use_memo(
         (drawn.clone(), area, props.theme),
         |(drawn, area, theme)| Some(frame(drawn.as_ref()?, &(*area)?, *theme)),
@@ -64,7 +66,7 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
     let place = place.map(|(area, drawn)| (area, picture(&area, drawn)));
     let over = pointed.and_then(|at| question(place, asked.as_ref(), at));
     let over = use_fleet(&props.session, over);
-    let over = over.and_then(|(answer, _)| match &*answer {
+    let over = over.and_then(|(answer, _)| match answer.as_deref() {
         Some(Answer::At(at)) => Some(at.clone()),
         _ => None,
     });
@@ -109,7 +111,7 @@ fn use_chosen(props: &PartProps) -> Option<u32> {
         locate: Some(rank),
     });
     let (answer, _) = use_fleet(&props.session, question)?;
-    match &*answer {
+    match answer.as_deref() {
         Some(Answer::Ranks(ranks)) => ranks.located.as_ref().map(|(row, _)| *row),
         _ => None,
     }
@@ -152,13 +154,12 @@ fn use_click(
         let Some(question) = at.and_then(|at| question(place, asked.as_ref(), at)) else {
             return;
         };
-        let question = Sealed::question(&question);
         let (on_open, choices) = (props.on_open.clone(), props.choices.clone());
         let dispatch = commands.dispatch.clone();
         props
             .session
-            .ask_once(question, move |sealed: Option<Sealed>, _| {
-                if let Some(Answer::At(at)) = sealed.and_then(|sealed| sealed.open()) {
+            .ask_once(question, move |answer: Option<Answer>, _| {
+                if let Some(Answer::At(at)) = answer {
                     let rank = at.rank.id;
                     dispatch.emit(Action::Choose(Chosen::Fleet(choices.with_rank(rank))));
                     on_open.emit(Wish {

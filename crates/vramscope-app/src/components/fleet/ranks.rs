@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use vramscope_protocol::views::fleet::{Answer, Question, RankLine, Ranks};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -10,7 +11,6 @@ use super::opening::Wish;
 use super::{PartProps, use_fleet};
 use crate::components::commands::use_commands;
 use crate::components::virtual_list::{VirtualList, use_window};
-use crate::protocol::views::fleet::{Answer, Question, RankLine, Ranks};
 use crate::state::{Action, Chosen, fleet_words, sentences};
 
 const ROW_PX: f64 = 22.0;
@@ -26,7 +26,7 @@ fn use_ranks(props: &PartProps, seen: &Range<u32>) -> Rc<Option<Ranks>> {
         locate: props.choices.rank,
     };
     let answered = use_fleet(&props.session, Some(question));
-    let ranks = answered.and_then(|(answer, _)| match &*answer {
+    let ranks = answered.and_then(|(answer, _)| match answer.as_deref() {
         Some(Answer::Ranks(ranks)) => Some(ranks.clone()),
         _ => None,
     });

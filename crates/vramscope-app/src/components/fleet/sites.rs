@@ -1,12 +1,12 @@
 //! The table of call sites over all ranks.
 
+use vramscope_protocol::views::fleet::{Answer, Question, SiteLine};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::{PartProps, use_fleet};
 use crate::components::hooks::use_kept;
 use crate::components::virtual_list::{VirtualList, use_window};
-use crate::protocol::views::fleet::{Answer, Question, SiteLine};
 use crate::state::fleet_words;
 
 const ROW_PX: f64 = 22.0;
@@ -22,7 +22,7 @@ pub(super) fn SiteTable(props: &PartProps) -> Html {
         count: seen.end - seen.start,
     };
     let answered = use_fleet(&props.session, Some(question));
-    let sites = answered.and_then(|(answer, _)| match &*answer {
+    let sites = answered.and_then(|(answer, _)| match answer.as_deref() {
         Some(Answer::Sites(sites)) => Some(sites.clone()),
         _ => None,
     });

@@ -1,5 +1,6 @@
 //! The selected buffer: the nodes that write and read it, and its lifetime.
 
+use vramscope_protocol::views::graph::{Answer, BufferDetails, Question};
 use yew::prelude::*;
 
 use vramscope_view::display;
@@ -8,7 +9,6 @@ use super::PartProps;
 use crate::components::commands::use_commands;
 use crate::components::hooks::use_answer;
 use crate::components::icons::{Glyph, Icon};
-use crate::protocol::views::graph::{Answer, BufferDetails, Question};
 use crate::state::{Action, GraphAction, graph_words};
 
 /// A strip of two lines below the chart.

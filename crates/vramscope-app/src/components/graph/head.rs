@@ -3,6 +3,8 @@
 use std::rc::Rc;
 
 use crate::components::hooks::use_kept;
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::graph::{Bars, BufferKind};
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
@@ -12,8 +14,6 @@ use vramscope_view::display;
 use crate::components::choice::{Choice, Select};
 use crate::components::commands::use_commands;
 use crate::components::icons::{Glyph, Icon};
-use crate::protocol::ThemeName;
-use crate::protocol::views::graph::{Bars, BufferKind};
 use crate::state::typed_size::typed_bytes;
 use crate::state::{Action, GraphAction, OpenGraphs, graph_words};
 use vramscope_view::graph::bars::kind_colour;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::graph::{Answer, Live, LiveBuffer, Question};
 use yew::prelude::*;
 
 use vramscope_view::display;
@@ -11,8 +13,6 @@ use super::head::kind_style;
 use crate::components::commands::{Commands, use_commands};
 use crate::components::hooks::use_answer;
 use crate::components::virtual_list::{VirtualList, use_window};
-use crate::protocol::ThemeName;
-use crate::protocol::views::graph::{Answer, Live, LiveBuffer, Question};
 use crate::state::{Action, GraphAction, Navigation, Shared, graph_words};
 
 const ROW_PX: f64 = 22.0;

@@ -14,6 +14,8 @@ use std::rc::Rc;
 
 use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::timers::callback::Timeout;
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::graph::{Answer, OrderKey, OrdersFacts, Question};
 use yew::prelude::*;
 
 use self::buffer::BufferStrip;
@@ -25,8 +27,6 @@ use self::stage::Stage;
 use super::commands::use_commands;
 use super::hooks::use_answer;
 use crate::engine::Session;
-use crate::protocol::ThemeName;
-use crate::protocol::views::graph::{Answer, OrderKey, OrdersFacts, Question};
 use crate::state::{Action, GraphAction, KnownOrder, OpenGraphs};
 
 /// Delay between an answer and the next question about the search's result, in ms.

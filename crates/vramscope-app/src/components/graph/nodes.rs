@@ -1,5 +1,6 @@
 //! The list of nodes in order. The active row is the cursor's step.
 
+use vramscope_protocol::views::graph::{Answer, NodeStep, Question};
 use yew::prelude::*;
 
 use vramscope_view::display;
@@ -8,7 +9,6 @@ use super::PartProps;
 use crate::components::commands::use_commands;
 use crate::components::hooks::use_answer;
 use crate::components::virtual_list::{VirtualList, use_window};
-use crate::protocol::views::graph::{Answer, NodeStep, Question};
 use crate::state::{Action, GraphAction};
 
 const ROW_PX: f64 = 22.0;

@@ -1,5 +1,7 @@
 //! The orders with their peaks, to choose from, and the lowest possible peak.
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::graph::{OrderFacts, OrderName, OrdersFacts};
 use yew::prelude::*;
 
 use vramscope_view::display;
@@ -8,8 +10,6 @@ use vramscope_view::theme::Theme;
 
 use crate::components::commands::use_commands;
 use crate::components::icons::{Glyph, Icon};
-use crate::protocol::ThemeName;
-use crate::protocol::views::graph::{OrderFacts, OrderName, OrdersFacts};
 use crate::state::{Action, GraphAction, graph_words};
 
 #[derive(Properties, PartialEq)]

@@ -1,10 +1,10 @@
 //! The parts of the chart: axes and curves as SVG, bars as pixels on a canvas.
 
+use vramscope_protocol::views::graph::{DrawGraph, Drawn, OrderName};
 use yew::prelude::*;
 
 use crate::canvas::PlotArea;
 use crate::components::drawing::drawing;
-use crate::protocol::views::graph::{DrawGraph, Drawn, OrderName};
 use vramscope_core::sorting::SortFew;
 use vramscope_view::graph::curves::{OrderCurve, Picture, draw, ink, split};
 use vramscope_view::scene::{Area, Scene, Style};

@@ -1,6 +1,8 @@
 //! The chart: memory by step above, lifetimes of buffers below, and the cursor across both.
 
 use crate::components::hooks::use_effect_on;
+use vramscope_protocol::Picture;
+use vramscope_protocol::views::graph::{Answer, DrawGraph, Placed, Question, Tip};
 use wasm_bindgen::JsCast;
 use web_sys::ImageBitmap;
 use yew::prelude::*;
@@ -12,8 +14,6 @@ use crate::components::commands::use_commands;
 use crate::components::drawing::use_bitmap;
 use crate::components::hooks::{use_answer, use_painted, use_plot_area, use_pointer, use_wheel};
 use crate::components::tooltip;
-use crate::protocol::Picture;
-use crate::protocol::views::graph::{Answer, DrawGraph, Placed, Question, Tip};
 use crate::state::{Action, GraphAction, Shared, graph_words};
 use vramscope_view::display;
 use vramscope_view::graph::curves::{bars_viewport, ink};

@@ -1,12 +1,12 @@
 //! A hook that asks ahead, for steps that are too quick to wait for an answer each.
 
+use vramscope_protocol::Ask;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 use yew::prelude::*;
 
 use super::{Answered, use_effect_on};
 use crate::engine::Session;
-use crate::protocol::Ask;
 use crate::state::Shared;
 
 /// An answer whose bitmap is freed with it, without waiting for the browser's garbage collector.

@@ -1,13 +1,13 @@
 //! Hooks that ask a worker a question.
 
 use crate::components::hooks::{use_effect_on, use_kept};
+use vramscope_protocol::{Ask, DevicesWithin};
 use wasm_bindgen::JsValue;
 use yew::prelude::*;
 
 use crate::browser::clock;
 use crate::components::commands::use_commands;
 use crate::engine::Session;
-use crate::protocol::{Ask, DevicesWithin};
 use crate::state::{Action, Shared};
 
 /// An answer with its question.

@@ -1,12 +1,12 @@
 //! Moves the cursor to a place of the x axis, while the user drags it.
 
 use crate::components::hooks::{use_effect_on, use_kept};
+use vramscope_protocol::{Look, MomentAt};
 use yew::prelude::*;
 
 use super::use_answer;
 use crate::components::commands::use_commands;
 use crate::engine::Session;
-use crate::protocol::{Look, MomentAt};
 use crate::state::Action;
 
 /// A callback for places of the x axis, in its unit: dispatches `act` with the moment there. Only the newest place

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::components::hooks::{Kept, Setter, use_kept};
+use vramscope_protocol::Picture;
 use web_sys::Element;
 use yew::prelude::*;
 
 use crate::canvas::PlotArea;
-use crate::protocol::Picture;
 use crate::state::gesture::{DragKind, Gesture, Outcome, Point};
 use crate::state::{Action, Navigation};
 

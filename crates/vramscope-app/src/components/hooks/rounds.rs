@@ -1,11 +1,11 @@
 //! A hook that asks a worker again and again, until its work is done.
 
 use crate::components::hooks::{use_effect_on, use_kept};
+use vramscope_protocol::Ask;
 use yew::prelude::*;
 
 use super::{Answered, use_answer};
 use crate::engine::Session;
-use crate::protocol::Ask;
 
 /// Repeats a question with increasing numbers until the answer is complete; returns the latest
 /// answer.

@@ -1,10 +1,10 @@
 //! Switches for the lines over the picture.
 
+use vramscope_protocol::{DeviceFacts, Picture};
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
 use crate::components::commands::{Commands, use_commands};
-use crate::protocol::{DeviceFacts, Picture};
 use crate::state::typed_size::typed_capacity;
 use crate::state::{Action, Chosen, LanesChoices, lane_words};
 use vramscope_view::display;

@@ -1,12 +1,12 @@
 //! Lines over a picture: reserved memory, capacity, private pools and rulers.
 
 use crate::components::hooks::{use_effect_on, use_kept};
+use vramscope_protocol::Look;
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
 
 use super::SharedDecorations;
 use crate::canvas::{PlotArea, draw_scene};
-use crate::protocol::Look;
 use crate::state::Region;
 use crate::state::gesture::{DragKind, Point};
 use vramscope_view::lines::Lines as LinesOver;

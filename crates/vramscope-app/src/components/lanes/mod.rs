@@ -6,6 +6,8 @@ mod stack_step;
 mod tip;
 
 use crate::components::hooks::{Setter, use_effect_on, use_kept};
+use vramscope_protocol::views::lanes::{Answer, Decorations, LineFacts, Part, Question};
+use vramscope_protocol::{Axis, Look};
 use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
 
@@ -18,8 +20,6 @@ use super::hooks::{use_answer, use_wheel};
 use crate::browser;
 use crate::canvas::{PlotArea, draw_scene};
 use crate::engine::Session;
-use crate::protocol::views::lanes::{Answer, Decorations, LineFacts, Part, Question};
-use crate::protocol::{Axis, Look};
 use crate::state::{Action, Chosen, LanesChoices, Navigation, Region, Shared, lane_words};
 use tip::Tip;
 use vramscope_core::analysis::time::lanes::LaneKind;

@@ -1,12 +1,12 @@
 //! Moving from allocation to allocation with keys, up and down the stack of bands.
 
 use crate::components::hooks::use_effect_on;
+use vramscope_protocol::Look;
+use vramscope_protocol::views::lanes::{Answer, Question};
 use yew::prelude::*;
 
 use crate::components::hooks::use_answer;
 use crate::engine::Session;
-use crate::protocol::Look;
-use crate::protocol::views::lanes::{Answer, Question};
 use crate::state::{Action, StackStep};
 
 /// Asks which allocation a step leads to, and pins it.

@@ -1,11 +1,11 @@
 //! The tooltip of lanes and marks.
 
+use vramscope_protocol::views::lanes::{Answer, Question};
 use yew::prelude::*;
 
 use super::SharedDecorations;
 use crate::components::hooks::use_answer;
 use crate::engine::Session;
-use crate::protocol::views::lanes::{Answer, Question};
 use crate::state::lane_words;
 use vramscope_core::model::DeviceIndex;
 use vramscope_view::header::Target;

@@ -9,6 +9,8 @@ mod steps;
 mod tiles;
 pub(super) mod words;
 
+use vramscope_protocol::Note;
+use vramscope_protocol::views::overview::OverviewOf;
 use yew::prelude::*;
 
 use self::cards::Cards;
@@ -24,8 +26,6 @@ use super::hooks::{use_answer, use_effect_on, use_painted};
 use super::site_label::SiteColours;
 use super::view_props::ViewProps;
 use super::what_if::use_conclusion;
-use crate::protocol::Note;
-use crate::protocol::views::overview::OverviewOf;
 use crate::state::ViewKind;
 use crate::state::choices::FlameChoices;
 use vramscope_core::analysis::properties::Property;

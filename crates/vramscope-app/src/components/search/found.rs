@@ -1,6 +1,7 @@
 //! What the search matches, and moving from match to match.
 
 use crate::components::hooks::use_effect_on;
+use vramscope_protocol::views::filter::{Answer, NextMatch, Question, SearchResult};
 use yew::prelude::*;
 
 use vramscope_core::analysis::search::filter::Filter;
@@ -9,7 +10,6 @@ use vramscope_core::model::DeviceIndex;
 use super::super::commands::use_commands;
 use super::super::hooks::{use_answer, use_painted};
 use crate::engine::Session;
-use crate::protocol::views::filter::{Answer, NextMatch, Question, SearchResult};
 use crate::state::{Action, DeviceView, Search, search_box};
 
 /// The matches of the search on a device. Live bytes are counted at the cursor, else at the peak.

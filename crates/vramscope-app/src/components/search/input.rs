@@ -1,6 +1,7 @@
 //! The input of the search box: text, underlined errors, and the number of matches.
 
 use crate::components::hooks::{Kept, use_effect_on, use_kept};
+use vramscope_protocol::views::filter::{Answer, Question};
 use web_sys::{FocusEvent, HtmlInputElement, KeyboardEvent};
 use yew::prelude::*;
 
@@ -15,7 +16,6 @@ use super::found::{use_found, use_next};
 use super::panel::Panel;
 use crate::browser::clock;
 use crate::engine::Session;
-use crate::protocol::views::filter::{Answer, Question};
 use crate::state::{Action, DeviceView, Search, search_box};
 use vramscope_view::display;
 

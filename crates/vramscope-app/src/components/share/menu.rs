@@ -3,6 +3,9 @@
 use std::rc::Rc;
 
 use crate::components::hooks::use_kept;
+use vramscope_protocol::views::export::{Answer, Question};
+use vramscope_protocol::views::{flame, graph};
+use vramscope_protocol::{Ask, ColourBy, ThemeName};
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 use yew::prelude::*;
@@ -12,13 +15,9 @@ use super::picture::Seen;
 use crate::browser::{download, history};
 use crate::components::commands::use_commands;
 use crate::components::copy_button::CopyButton;
-use crate::components::hooks::{use_answer, use_part, use_system_is_dark};
+use crate::components::hooks::{use_answer, use_system_is_dark};
 use crate::components::icons::{Glyph, Icon};
 use crate::engine::Session;
-use crate::parts::{Part, apart};
-use crate::protocol::views::export::{Answer, Question};
-use crate::protocol::views::{flame, graph};
-use crate::protocol::{Ask, ColourBy, ThemeName};
 use crate::state::{OpenFile, OpenGraphs, State, permalink, sentences};
 use vramscope_view::display;
 
@@ -53,7 +52,7 @@ pub(in crate::components) fn ShareMenu(props: &ShareMenuProps) -> Html {
                 <Glyph icon={Icon::Share} />
             </button>
             <div id={MENU_ID} popover="auto" class="popover" {ontoggle}>
-                if *is_open { <Loaded key={props.session.id().0} ..props.clone() /> }
+                if *is_open { <Items key={props.session.id().0} ..props.clone() /> }
             </div>
         </div>
     }
@@ -75,19 +74,6 @@ fn keep_escape(is_open: bool) -> impl Fn(KeyboardEvent) {
         if is_open && event.key() == "Escape" {
             event.stop_propagation();
         }
-    }
-}
-
-/// The list, once its part is here.
-#[component]
-fn Loaded(props: &ShareMenuProps) -> Html {
-    let waits = use_part(&props.session, Some(Part::Saving));
-    waits.unwrap_or_else(|| items(props.clone()))
-}
-
-apart! { "saving", "30",
-    fn items(props: ShareMenuProps) -> Html {
-        html! { <Items ..props /> }
     }
 }
 

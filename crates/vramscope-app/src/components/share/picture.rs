@@ -1,12 +1,12 @@
 //! Saving the visible view as a picture.
 
+use vramscope_protocol::ThemeName;
 use wasm_bindgen::JsValue;
 use yew::UseReducerHandle;
 
 use crate::browser::download;
 use crate::components::commands::Commands;
 use crate::engine::Session;
-use crate::protocol::ThemeName;
 use crate::saving::{SVG_TYPE, save_png, svg_of};
 use crate::state::State;
 use crate::state::saved::Saved;

@@ -1,5 +1,6 @@
 //! The cells of the table's rows, and its headings.
 
+use vramscope_protocol::Axis;
 use yew::prelude::*;
 
 use vramscope_core::analysis::properties::{Kind, Property};
@@ -10,7 +11,6 @@ use vramscope_view::display;
 
 use super::super::site_label::{background, site_label};
 use super::super::view_props::ViewProps;
-use crate::protocol::Axis;
 use crate::state::choices::TableChoices;
 
 /// The gap between columns, as in the style sheet.

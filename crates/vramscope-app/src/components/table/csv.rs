@@ -2,6 +2,7 @@
 
 use crate::components::hooks::{use_effect_on, use_kept};
 use js_sys::Array;
+use vramscope_protocol::views::table::{Answer, MOST_CSV_ROWS, Question, TableOrder};
 use web_sys::{Blob, BlobPropertyBag};
 use yew::prelude::*;
 
@@ -9,7 +10,6 @@ use super::super::hooks::use_answer;
 use super::super::icons::{Glyph, Icon};
 use crate::browser::download;
 use crate::engine::Session;
-use crate::protocol::views::table::{Answer, MOST_CSV_ROWS, Question, TableOrder};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct CsvButtonProps {

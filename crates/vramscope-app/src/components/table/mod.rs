@@ -4,6 +4,8 @@ mod cells;
 mod csv;
 
 use crate::components::hooks::{Kept, use_effect_on, use_kept};
+use vramscope_protocol::views::filter::FilterText;
+use vramscope_protocol::views::table::{Answer, Question, Selection, TableOrder, TableWindow};
 use yew::prelude::*;
 
 use vramscope_core::analysis::properties::Property;
@@ -16,8 +18,6 @@ use super::commands::{Commands, use_commands};
 use super::hooks::{use_answer, use_painted};
 use super::view_props::ViewProps;
 use super::virtual_list::{VirtualList, use_window};
-use crate::protocol::views::filter::FilterText;
-use crate::protocol::views::table::{Answer, Question, Selection, TableOrder, TableWindow};
 use crate::state::choices::TableChoices;
 use crate::state::{Action, Chosen, Navigation, Shared, ViewKind, sentences};
 use cells::{Cells, heads};

@@ -1,12 +1,12 @@
 //! The card of a failure: what holds the device, the cause and how sure it is, what to change, and what would tell more.
 
+use vramscope_protocol::views::text::{BarOf, BarPart, BufferRow, Card, FigureRow};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use crate::components::copy_button::CopyButton;
 use crate::components::icons::{Glyph, Icon};
 use crate::components::site_label::{SiteColours, site_label};
-use crate::protocol::views::text::{BarOf, BarPart, BufferRow, Card, FigureRow};
 use crate::state::sentences;
 
 pub(super) fn failure_card(card: &Card, colours: &SiteColours) -> Html {

@@ -1,5 +1,7 @@
 //! What log lines tell, over the text: a line per quantity and teller, in the colour of the quantity.
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::text::{Courses, Quantity};
 use vramscope_view::axes::XUnit;
 use vramscope_view::colour::{Rgb, ordinal_colour};
 use vramscope_view::display;
@@ -13,8 +15,6 @@ use crate::components::drawing::drawing;
 use crate::components::hooks::{use_plot_area, use_position};
 use crate::components::site_label::background;
 use crate::components::tooltip;
-use crate::protocol::ThemeName;
-use crate::protocol::views::text::{Courses, Quantity};
 
 #[derive(Properties, PartialEq)]
 pub(super) struct CourseChartProps {

@@ -6,6 +6,8 @@ mod tables;
 
 use std::rc::Rc;
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::text::{TextFile, Told};
 use vramscope_view::display;
 use yew::prelude::*;
 
@@ -15,8 +17,6 @@ use self::tables::{device_table, failure_table, usage_table};
 use super::hooks::use_kept;
 use super::site_label::SiteColours;
 use crate::engine::Session;
-use crate::protocol::ThemeName;
-use crate::protocol::views::text::{TextFile, Told};
 use crate::state::{Shared, sentences};
 
 #[derive(Clone, Properties, PartialEq)]
@@ -29,7 +29,7 @@ pub(super) struct TextViewProps {
 /// The card of the failure that came first, or of the one that was chosen since.
 #[component]
 pub(super) fn TextView(props: &TextViewProps) -> Html {
-    let told = use_memo(props.file.clone(), |file| file.told().unwrap_or_default());
+    let told = use_memo(props.file.clone(), |file| file.told.clone());
     let chosen = use_kept(|| None::<usize>);
     let place = chosen.unwrap_or(told.first);
     let choose = {

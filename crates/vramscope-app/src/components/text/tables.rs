@@ -1,9 +1,9 @@
 //! Lists of all failures, of what log lines tell, and of devices.
 
+use vramscope_protocol::views::text::{Card, DeviceRow, Told, UsageRow};
 use vramscope_view::display;
 use yew::prelude::*;
 
-use crate::protocol::views::text::{Card, DeviceRow, Told, UsageRow};
 use crate::state::sentences;
 
 /// All failures. A click on one shows its card.

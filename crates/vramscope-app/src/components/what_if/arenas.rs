@@ -1,13 +1,13 @@
 //! Figures by pool and stream.
 
 use vramscope_plan::ArenaPlan;
+use vramscope_protocol::views::what_if::{Answer, Question};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::PlannedRef;
 use crate::components::hooks::use_answer;
 use crate::engine::Session;
-use crate::protocol::views::what_if::{Answer, Question};
 use crate::state::sentences;
 
 #[derive(Properties, PartialEq)]

@@ -2,12 +2,12 @@
 
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_plan::{DevicePlan, Step, StepKind};
+use vramscope_protocol::views::what_if::{Planned, Stage};
 use vramscope_view::display;
 use vramscope_view::waterfall::{BarPart, waterfall};
 use yew::prelude::*;
 
 use super::PlannedRef;
-use crate::protocol::views::what_if::{Planned, Stage};
 use crate::state::choices::WhatIfChoices;
 use crate::state::sentences;
 

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::components::hooks::use_kept;
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::views::what_if::{Answer, Planned, Question, Stage};
 use yew::prelude::*;
 
 use self::arenas::ArenasPanel;
@@ -27,7 +28,6 @@ use super::choice::Choice;
 use super::commands::use_commands;
 use super::hooks::{use_painted, use_rounds};
 use super::view_props::ViewProps;
-use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
 use crate::state::choices::{WhatIfChoices, WhatIfPanel};
 use crate::state::{Action, Chosen, Shared, ViewKind};
 

@@ -4,6 +4,8 @@
 use crate::components::hooks::use_effect_on;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_plan::StepKind;
+use vramscope_protocol::views::what_if::{Answer, Planned, Question, Stage};
+use vramscope_protocol::{DeviceFacts, Look, Picture};
 use vramscope_view::display;
 use vramscope_view::map::GroupMark;
 use yew::prelude::*;
@@ -15,8 +17,6 @@ use crate::components::strip::use_minimap;
 use crate::components::timeline::Timeline;
 use crate::components::view_props::ViewProps;
 use crate::engine::Session;
-use crate::protocol::views::what_if::{Answer, Planned, Question, Stage};
-use crate::protocol::{DeviceFacts, Look, Picture};
 use crate::state::{Action, sentences};
 
 #[derive(Properties, PartialEq)]

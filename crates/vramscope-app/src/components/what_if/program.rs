@@ -2,6 +2,7 @@
 
 use vramscope_core::cards::{CARDS, Card, smallest_with};
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::views::what_if::{Answer, ProgramRows, Question};
 use vramscope_view::display;
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
@@ -9,7 +10,6 @@ use yew::prelude::*;
 use super::NOTHING;
 use crate::components::hooks::{use_answer, use_painted};
 use crate::engine::Session;
-use crate::protocol::views::what_if::{Answer, ProgramRows, Question};
 use crate::state::choices::{SettingChanges, WhatIfChoices};
 use crate::state::sentences;
 use crate::state::typed_size::typed_bytes;

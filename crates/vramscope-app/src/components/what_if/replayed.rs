@@ -2,12 +2,12 @@
 
 use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::Look;
+use vramscope_protocol::views::what_if::{Answer, Question, Replayed};
 use yew::prelude::*;
 
 use crate::components::hooks::use_rounds;
 use crate::engine::Session;
-use crate::protocol::Look;
-use crate::protocol::views::what_if::{Answer, Question, Replayed};
 use crate::state::Shared;
 
 /// Number of columns of each curve.

@@ -5,6 +5,8 @@ mod chart;
 mod form;
 mod outcome;
 
+use vramscope_protocol::Look;
+use vramscope_protocol::views::what_if::{Answer, Question, Replayed, Tries};
 use yew::prelude::*;
 
 use self::chart::Chart;
@@ -14,8 +16,6 @@ use super::PlannedRef;
 use super::replayed::{ReplayedRef, use_replay};
 use crate::components::hooks::use_rounds;
 use crate::engine::Session;
-use crate::protocol::Look;
-use crate::protocol::views::what_if::{Answer, Question, Replayed, Tries};
 use crate::state::choices::{SettingChanges, WhatIfChoices};
 use crate::state::typed_size::unclear;
 

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::views::compare::{ChangeUnit, FlameWidth, Naming, SiteOrder};
 use vramscope_view::flame::NodeKey;
-
-use crate::protocol::views::compare::{ChangeUnit, FlameWidth, Naming, SiteOrder};
 
 /// The choices in the comparison, kept in the address.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

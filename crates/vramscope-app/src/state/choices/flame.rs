@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::code::frame_groups::{FoldPatterns, PatternError};
 use vramscope_core::analysis::time::selection::{Selection, Weight};
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::views::filter::FilterText;
+use vramscope_protocol::views::flame::{About, Fold, FrameGrouping, FunctionOrder, TreeKind};
 use vramscope_view::flame::{NodeKey, Shape};
 
-use crate::protocol::views::filter::FilterText;
-use crate::protocol::views::flame::{About, Fold, FrameGrouping, FunctionOrder, TreeKind};
 use crate::state::selected::Places;
 
 /// The allocations of the flame graph.

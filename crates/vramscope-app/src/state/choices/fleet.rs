@@ -1,8 +1,7 @@
 //! The user's choices for a fleet.
 
 use serde::{Deserialize, Serialize};
-
-use crate::protocol::views::fleet::{Along, Memory, Order};
+use vramscope_protocol::views::fleet::{Along, Memory, Order};
 
 /// The choices for a fleet, kept in the address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -38,10 +37,10 @@ mod tests {
 
     use super::*;
     use crate::engine::SessionId;
-    use crate::protocol::Reply;
-    use crate::protocol::views::fleet::FleetFile;
     use crate::state::keys::{Command, Press, command};
     use crate::state::{Action, Chosen, Permalink, Shared, State, ViewKind, permalink};
+    use vramscope_protocol::Reply;
+    use vramscope_protocol::views::fleet::FleetFile;
 
     fn with_fleet() -> Rc<State> {
         let id = SessionId(1);

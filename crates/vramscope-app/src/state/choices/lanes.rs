@@ -1,11 +1,10 @@
 //! The user's choices for lanes and lines of the timeline.
 
 use serde::{Deserialize, Serialize};
+use vramscope_protocol::{Axis, Bounds, DeviceFacts, Picture};
 use vramscope_view::plot::views::LinesOver;
 use vramscope_view::reserved::{capacity_leaves_room, reserved_leaves_room};
 use vramscope_view::restacked::Stacking;
-
-use crate::protocol::{Axis, Bounds, DeviceFacts, Picture};
 
 /// The choices for lanes and lines, kept in the address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -90,8 +89,8 @@ impl LanesChoices {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Axes;
     use vramscope_core::analysis::memory::capacity::{Capacity, CapacitySource};
+    use vramscope_protocol::Axes;
     use vramscope_view::line_facts::LineFacts;
 
     fn facts(peak_bytes: u64, reserved: u64, capacity: Option<u64>) -> DeviceFacts {

@@ -1,14 +1,14 @@
 //! The page's address: there and back.
 
 use super::*;
-use crate::protocol::{SegmentPreview, Thing};
+use vramscope_protocol::{SegmentPreview, Thing};
 use vramscope_view::address::Pinned;
 
 #[test]
 fn an_address_brings_back_what_was_seen() {
     let mut page = Page::with_file();
     page.act(Action::View(ViewKind::Map));
-    page.act(Action::Axis(crate::protocol::Axis::Time));
+    page.act(Action::Axis(vramscope_protocol::Axis::Time));
     page.go(Navigation::ShowX(1e6, 2e6));
     page.act(Action::Select(Some((1.2e6, 1.3e6))));
     page.act(Action::Pin(AllocationId(7)));
@@ -73,7 +73,7 @@ fn a_pinned_segment_is_told_and_brought_back() {
 
 #[test]
 fn a_pinned_group_is_told_and_brought_back() {
-    let several = || HitOn::Several(crate::protocol::Composition::default());
+    let several = || HitOn::Several(vramscope_protocol::Composition::default());
     let mut page = Page::with_file();
     page.hover(several());
     page.click();

@@ -1,8 +1,9 @@
 //! Keys, and what the page keeps for all files.
 
+use vramscope_protocol::ThemeName;
+
 use super::super::keys::HELP;
 use super::*;
-use crate::protocol::ThemeName;
 
 #[test]
 fn keys_mean_nothing_without_a_file_but_help_and_open() {

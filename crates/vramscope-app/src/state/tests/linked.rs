@@ -68,7 +68,7 @@ fn what_is_downloaded_is_asked_about_no_more() {
     page.reply(
         1,
         Reply::Progress(Progress {
-            stage: crate::protocol::Stage::Reading,
+            stage: vramscope_protocol::Stage::Reading,
             total_bytes: Some(3 * GIB),
             ..Progress::default()
         }),

@@ -1,7 +1,8 @@
 //! A file that changes while it is shown.
 
+use vramscope_protocol::{Adopt, Adopted, Carried, MomentFacts, PlaceOf, Recorded, Thing};
+
 use super::*;
-use crate::protocol::{Adopt, Adopted, Carried, MomentFacts, PlaceOf, Recorded, Thing};
 use crate::state::live::{Live, News, adoption};
 
 /// A page with a file that its server follows.
@@ -151,7 +152,7 @@ fn figures_of_the_cursor_stay_until_the_new_ones_come() {
         ..MomentFacts::default()
     };
     let placed = |facts| {
-        Answer::Moment(Box::new(crate::protocol::PlacedMoment {
+        Answer::Moment(Box::new(vramscope_protocol::PlacedMoment {
             device: 3,
             axis: Axis::Events,
             facts,

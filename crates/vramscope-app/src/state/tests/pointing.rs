@@ -44,7 +44,7 @@ fn a_click_on_a_shared_pixel_pins_all_and_a_second_one_goes_closer() {
     let mut page = Page::with_file();
     page.act(Action::Details(false));
     let before = page.view().region;
-    page.hover(HitOn::Several(crate::protocol::Composition::default()));
+    page.hover(HitOn::Several(vramscope_protocol::Composition::default()));
     page.click();
     assert!(matches!(page.view().pin, Some(Pin::Group(_))));
     assert!(page.0.details_open);
@@ -65,7 +65,7 @@ fn a_double_click_may_come_before_the_answer_to_the_first() {
     let before = page.view().region;
     page.click();
     page.go(Navigation::FitPinned);
-    page.hover(HitOn::Several(crate::protocol::Composition::default()));
+    page.hover(HitOn::Several(vramscope_protocol::Composition::default()));
     assert!(page.view().region.x_max - page.view().region.x_min < before.x_max / 2.0);
     page.go(Navigation::FitAll);
     page.hover(one(7));
@@ -228,7 +228,7 @@ fn quarter(pools: &str) -> Answer {
         notes: Vec::new(),
         ..facts
     };
-    Answer::Devices(Box::new(crate::protocol::DevicesOfPools {
+    Answer::Devices(Box::new(vramscope_protocol::DevicesOfPools {
         pools: pools.to_owned(),
         devices: opened().devices.into_iter().map(narrowed).collect(),
     }))

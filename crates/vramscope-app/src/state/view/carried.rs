@@ -1,11 +1,11 @@
 //! The view of a device goes over to the next version of its file: what it shows stays where it is in time.
 
 use super::{Cursor, DeviceView, Stale};
-use crate::protocol::{Axis, Bounds, Carried, DeviceFacts, PlaceOf, RangeFacts, Thing};
 use crate::state::Region;
 use crate::state::Shared;
 use crate::state::pin::{GroupPlace, Pin, PinnedSegment};
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::{Axis, Bounds, Carried, DeviceFacts, PlaceOf, RangeFacts, Thing};
 use vramscope_view::address::Pixel;
 
 /// How far places of an axis move to the left.

@@ -1,10 +1,10 @@
 //! What is under the pointer or was clicked, and what shares the pixel that an address tells.
 
 use super::{Cursor, DeviceView};
-use crate::protocol::{Bounds, Hit, HitOn, Picture};
 use crate::state::click::{self, Click, shows};
 use crate::state::pin::{Pin, PinnedGroup, PinnedSegment};
 use crate::state::{Navigation, Shared};
+use vramscope_protocol::{Bounds, Hit, HitOn, Picture};
 use vramscope_view::address::Pixel;
 
 impl DeviceView {

@@ -6,7 +6,7 @@
 //! <meta http-equiv="…-Policy">    a stricter policy
 //! <link rel="(module)preload" …>  nothing
 //! <script … src="…page.js">       <script type="module" nonce="…">…</script>
-//!                                 <script data-part="…"> gzip as base64: the wasm modules and their glue
+//!                                 <script data-part="…"> gzip as base64: the wasm programs and their glue
 //!                                 <script data-file="NAME"> a packed snapshot as base64
 //! ```
 //! `www/page.js` finds the parts and files by these attributes. A policy forbids the page to load or send
@@ -28,8 +28,8 @@ const LEFT_OUT: [&str; 3] = [
     "<link rel=\"modulepreload\"",
 ];
 
-/// The module that the script loads by name; all `.wasm` files are loaded so, too.
-const GLUE: &str = "vramscope_app.js";
+/// The programs of the page: of each the script loads a module, and the JavaScript around it.
+const PROGRAMS: [&str; 2] = ["vramscope_app", "vramscope_worker"];
 
 /// A snapshot to put into the page.
 pub(super) struct Embedded {
@@ -161,7 +161,10 @@ fn parts(page: &Page) -> impl Iterator<Item = (&str, &Asset)> {
     let assets = page.assets().iter();
     assets
         .map(move |asset| (asset.name.rsplit('/').next().unwrap_or(&asset.name), asset))
-        .filter(|(name, _)| *name == GLUE || name.ends_with(".wasm"))
+        .filter(|(name, _)| {
+            let program = name.strip_suffix(".js").or(name.strip_suffix("_bg.wasm"));
+            program.is_some_and(|program| PROGRAMS.contains(&program))
+        })
 }
 
 #[cfg(test)]

@@ -25,7 +25,6 @@ pub enum Property {
     Size,
     /// Its call site: the line of the user's code that allocated it, or the nearest to it.
     #[default]
-    #[serde(alias = "site")]
     CallSite,
     /// The call site's function.
     Function,
@@ -40,7 +39,6 @@ pub enum Property {
     /// What it is for, as inferred.
     Role,
     /// First moment at which it is live; 0 for allocations from before the recording.
-    #[serde(alias = "age")]
     Born,
     /// First moment at which it is no longer live, if it was freed.
     Died,

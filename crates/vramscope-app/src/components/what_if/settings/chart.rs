@@ -1,5 +1,7 @@
 //! Reserved memory over time: recorded, by the model, and by the model with changed settings.
 
+use vramscope_protocol::ThemeName;
+use vramscope_protocol::views::what_if::{Replayed, ReservedCurves};
 use yew::prelude::*;
 
 use super::super::replayed::ReplayedRef;
@@ -7,8 +9,6 @@ use crate::canvas::PlotArea;
 use crate::components::drawing::drawing;
 use crate::components::hooks::{use_plot_area, use_position};
 use crate::components::tooltip;
-use crate::protocol::ThemeName;
-use crate::protocol::views::what_if::{Replayed, ReservedCurves};
 use vramscope_view::display;
 use vramscope_view::reserved_chart::{Line, ReservedChart};
 use vramscope_view::scene::{Scene, Style};

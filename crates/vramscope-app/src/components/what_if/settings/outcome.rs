@@ -2,12 +2,12 @@
 //! how reliable it is.
 
 use vramscope_plan::what_if::{Verdict, WhatIf};
+use vramscope_protocol::views::what_if::{Replayed, Tries};
 use vramscope_view::display;
 use yew::prelude::*;
 
 use super::super::replayed::ReplayedRef;
 use crate::components::commands::use_commands;
-use crate::protocol::views::what_if::{Replayed, Tries};
 use crate::state::choices::SettingChanges;
 use crate::state::{Action, sentences};
 

@@ -1,0 +1,15 @@
+//! The program of the page.
+
+/// Mounts the page; see [`vramscope_app::start`].
+#[cfg(target_arch = "wasm32")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn start_page(
+    new_worker: js_sys::Function,
+    files: Vec<web_sys::File>,
+    served: Vec<String>,
+    handed: wasm_bindgen::JsValue,
+) {
+    vramscope_app::start(new_worker, files, served, &handed);
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! The program of an embedded viewer's first picture.
+
+/// Shows the picture; see [`vramscope_app::mini::start`].
+#[cfg(target_arch = "wasm32")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn start_mini(
+    new_worker: js_sys::Function,
+    load_page: js_sys::Function,
+    files: Vec<web_sys::File>,
+) {
+    vramscope_app::mini::start(new_worker, load_page, files);
+}
+
+fn main() {}

@@ -1,0 +1,329 @@
+//! The worker: a program of its own that reads one file, keeps it, draws it and answers questions about it.
+//!
+//! ```text
+//! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
+//!                          ├─> Graphs ─> answer ──────────────────┤
+//!                          ├─> Ranks ─> answer ───────────────────┤
+//!                          └─> text ──────────────────────────────┘
+//! ```
+//!
+//! Everything but `port`, `open`, `blob`, `fetch` and `bitmap` is free of the browser and
+//! tested natively.
+
+mod answer;
+mod bitmap;
+mod blob;
+mod colours;
+mod describe;
+mod document;
+mod fetch;
+mod filter;
+mod flame_trees;
+mod fleet;
+mod gate;
+mod graphs;
+mod live;
+mod narrowed;
+mod native;
+mod open;
+mod opened;
+mod pace;
+mod painter;
+#[cfg(test)]
+mod picture_tests;
+mod port;
+mod prepare;
+mod queue;
+mod range;
+mod reserved;
+#[cfg(test)]
+mod tests;
+mod text;
+mod views;
+
+pub use native::Native;
+use vramscope_protocol::clock;
+use vramscope_protocol::message::received;
+use vramscope_protocol::{
+    Answer, Ask, DrawRequest, DrawnFrame, Extra, Failure, Question, Reply, Request,
+};
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wasm_bindgen::JsValue;
+use web_sys::ImageBitmap;
+
+use document::Document;
+use fleet::Ranks;
+use gate::Gate;
+use graphs::Graphs;
+use narrowed::Narrowed;
+use painter::Painter;
+use port::Port;
+use queue::Queue;
+
+#[derive(Default)]
+struct Worker {
+    queue: Queue<JsValue>,
+    /// Closed while no more may be downloaded.
+    gate: Rc<Gate>,
+    /// The file, once it is read.
+    file: Option<File>,
+    /// The next version of the file, once it is read.
+    next: Option<Box<live::Next>>,
+    painter: Painter,
+    bitmaps: bitmap::Bitmaps,
+    views: views::Caches,
+    /// The memory pools that were asked about last.
+    narrowed: Option<Narrowed>,
+    /// Work done ahead of questions.
+    preparation: prepare::Preparation,
+}
+
+/// The contents of a file.
+enum File {
+    Snapshot(Box<Document>),
+    Graphs(Box<Graphs>),
+    Fleet(Box<Ranks>),
+}
+
+/// Listens to the page from now on.
+pub fn run() {
+    let port = Rc::new(Port::new());
+    port.report_panics();
+    // It ends with its thread. So the module needs no code that would free what it keeps.
+    let worker: &'static RefCell<Worker> = Box::leak(Box::default());
+    let ticks = {
+        let port = port.clone();
+        port::Ticks::new(move |ticks| work(worker, &port, ticks))
+    };
+    port.listen(move |event| {
+        match received(&event) {
+            Ok((request, attachment)) => worker.borrow_mut().queue.push(request, attachment),
+            Err(error) => Port::new().send(&Reply::Failed(Box::new(Failure::internal(
+                &error.to_string(),
+            )))),
+        }
+        ticks.schedule();
+    });
+    Port::new().send(&Reply::Ready);
+}
+
+/// Answers one question and schedules the next, so that messages come in between and newer questions replace older
+/// ones.
+fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) {
+    let next = worker.borrow_mut().queue.pop();
+    let Some((request, attachment)) = next else {
+        return idle(&mut worker.borrow_mut(), ticks);
+    };
+    match request {
+        Request::OpenBlob { name } => {
+            let port = port.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                let file = open::blob(&name, attachment, &port).await;
+                worker.borrow_mut().file = file;
+            });
+        }
+        Request::OpenUrl { name, url } => {
+            let port = port.clone();
+            let gate = worker.borrow().gate.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                let file = open::url(&name, &url, &gate, &port).await;
+                worker.borrow_mut().file = file;
+            });
+        }
+        Request::Reload { name, url } => live::reload(worker, port.clone(), name, url),
+        Request::Hold(on) => worker.borrow().gate.set_closed(on),
+        Request::Ask {
+            request,
+            slot,
+            within,
+            question,
+        } => {
+            let is_first = !worker.borrow().preparation.has_begun();
+            if is_first {
+                port.mark("asked");
+            }
+            let (answer, attachment) = worker.borrow_mut().answer(within.as_deref(), &question);
+            if is_first && !attachment.is_null() {
+                port.mark("drawn");
+            }
+            let reply = Reply::Answer {
+                request,
+                slot,
+                answer,
+            };
+            port.send_with(&reply, &attachment);
+        }
+    }
+    let worker = worker.borrow();
+    if !worker.queue.is_empty() || worker.has_idle_work() {
+        ticks.schedule();
+    }
+}
+
+/// Does one piece of work ahead of questions, if there is any, and schedules the next.
+fn idle(worker: &mut Worker, ticks: &port::Ticks) {
+    match &mut worker.file {
+        Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
+        Some(File::Graphs(graphs)) => graphs.search(clock::now_ms),
+        Some(File::Fleet(_)) | None => {}
+    }
+    if worker.has_idle_work() {
+        ticks.schedule();
+    }
+}
+
+impl File {
+    fn snapshot(&self) -> Option<&Document> {
+        match self {
+            Self::Snapshot(document) => Some(document),
+            Self::Graphs(_) | Self::Fleet(_) => None,
+        }
+    }
+}
+
+impl Worker {
+    /// Forgets the file and all that was computed from it.
+    fn forget(&mut self) {
+        *self = Self {
+            queue: std::mem::take(&mut self.queue),
+            gate: self.gate.clone(),
+            bitmaps: std::mem::take(&mut self.bitmaps),
+            ..Self::default()
+        };
+    }
+
+    fn has_idle_work(&self) -> bool {
+        match &self.file {
+            Some(File::Graphs(graphs)) => graphs.is_searching(),
+            _ => self.preparation.is_waiting(),
+        }
+    }
+
+    /// Whether a question is about a picture of another version of the file, whose places and numbers mean something
+    /// else in this one.
+    fn is_of_other_version(&self, question: &Question) -> bool {
+        let look = match question {
+            Question::Draw(draw) => &draw.look,
+            Question::Hit(of) => &of.draw.look,
+            Question::Outline(of) => &of.draw.look,
+            Question::BandLabels(of) => &of.draw.look,
+            _ => return false,
+        };
+        let document = self.file.as_ref().and_then(File::snapshot);
+        document.is_some_and(|document| document.version != look.version)
+    }
+
+    /// The answer to a question, and its attachment or `NULL`.
+    fn answer(&mut self, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
+        if self.is_of_other_version(question) {
+            return (None, JsValue::NULL);
+        }
+        if let Question::Adopt(asked) = question {
+            return (live::adopt(self, asked), JsValue::NULL);
+        }
+        let answered = match &mut self.file {
+            Some(File::Graphs(graphs)) => match question {
+                Question::Graph(question) => views::with_extra(question, graphs.answer(question)),
+                _ => None,
+            },
+            Some(File::Fleet(ranks)) => match question {
+                Question::Fleet(question) => views::with_extra(question, ranks.answer(question)),
+                _ => None,
+            },
+            Some(File::Snapshot(document)) => {
+                let narrowed =
+                    within.map(|pools| Narrowed::of(document, pools, &mut self.narrowed));
+                if let Question::Draw(draw) = question {
+                    let drawn = match narrowed {
+                        None => draw_picture(document, &mut self.painter, &mut self.bitmaps, draw),
+                        Some(None) => Err("no such pool".to_owned()),
+                        Some(Some(Narrowed {
+                            document, painter, ..
+                        })) => draw_picture(document, painter, &mut self.bitmaps, draw),
+                    };
+                    return self.shown(drawn);
+                }
+                let is_of_whole = within.is_none() || narrowed::is_of_whole(question);
+                let answered = narrowed
+                    .flatten()
+                    .and_then(|narrowed| narrowed.answer(question));
+                answered.or_else(|| {
+                    let (painter, views) = (&mut self.painter, &mut self.views);
+                    is_of_whole.then(|| views::answer(question, document, painter, views))?
+                })
+            }
+            None => None,
+        };
+        self.attached(answered)
+    }
+
+    /// An answer with its attachment.
+    fn attached(&mut self, answered: Option<(Answer, Extra)>) -> (Option<Answer>, JsValue) {
+        let Some((answer, extra)) = answered else {
+            return (None, JsValue::NULL);
+        };
+        match extra {
+            Extra::Nothing => (Some(answer), JsValue::NULL),
+            // The array is dropped here; its buffer moves to the page.
+            Extra::Bytes(bytes) => {
+                let array = js_sys::Uint8Array::from(bytes.as_slice());
+                (Some(answer), array.buffer().into())
+            }
+            Extra::Pixels {
+                width_px,
+                height_px,
+                rgba,
+            } => match self.bitmaps.of_pixels(width_px, height_px, &rgba) {
+                Ok(bitmap) => (Some(answer), bitmap.into()),
+                Err(error) => {
+                    port::log_error(&vramscope_protocol::error_text(&error));
+                    (None, JsValue::NULL)
+                }
+            },
+        }
+    }
+
+    /// The answer to a request for a picture, with its bitmap. The pixels are not copied.
+    fn shown(
+        &mut self,
+        drawn: Result<(DrawnFrame, ImageBitmap), String>,
+    ) -> (Option<Answer>, JsValue) {
+        match drawn {
+            Ok((frame, bitmap)) => {
+                self.preparation.begin();
+                (Some(DrawRequest::wrap(frame)), bitmap.into())
+            }
+            Err(error) => {
+                port::log_error(&error);
+                (None, JsValue::NULL)
+            }
+        }
+    }
+}
+
+fn draw_picture(
+    document: &Document,
+    painter: &mut Painter,
+    bitmaps: &mut bitmap::Bitmaps,
+    draw: &DrawRequest,
+) -> Result<(DrawnFrame, ImageBitmap), String> {
+    let start_ms = clock::now_ms();
+    let device = document.device(draw.look.device).ok_or("no such device")?;
+    let (events, allocations) = (
+        device.history.event_count,
+        device.history.allocations.len() as u32,
+    );
+    let frame = painter.draw(document, draw).ok_or("no such device")?;
+    let bitmap = bitmaps.bitmap(frame);
+    let bitmap = bitmap.map_err(|error| vramscope_protocol::error_text(&error))?;
+    let drawn = DrawnFrame {
+        draw: draw.clone(),
+        draw_ms: clock::now_ms() - start_ms,
+        events,
+        allocations,
+    };
+    Ok((drawn, bitmap))
+}
