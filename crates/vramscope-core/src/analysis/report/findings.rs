@@ -39,6 +39,7 @@ use crate::analysis::recording::Device;
 use crate::analysis::report::device_words;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
+use crate::listed::listed;
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
@@ -54,60 +55,64 @@ pub const SMALLEST_BYTES: u64 = 16 << 20;
 /// Maximum number of call sites or pools in a table.
 const ROWS: usize = 10;
 
-/// How important a finding is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Something failed, or is going to fail.
-    Problem,
-    /// Memory is wasted.
-    Warning,
-    /// Good to know.
-    Note,
+listed! {
+    /// How important a finding is. Overviews of ranks store its place here.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity {
+        /// Something failed, or is going to fail.
+        Problem,
+        /// Memory is wasted.
+        Warning,
+        /// Good to know.
+        Note,
+    }
 }
 
-/// The kind of a finding.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FindingKind {
-    /// A request failed.
-    OutOfMemory,
-    /// Active memory grows from step to step.
-    Growth,
-    /// Active memory does not grow from step to step, or not steadily.
-    NoGrowth,
-    /// Free memory is scattered between active blocks.
-    Fragmentation,
-    /// Memory allocated during the steps was not freed.
-    NeverFreed,
-    /// Frees are pending: other streams may still use the memory.
-    PendingFree,
-    /// Private pools, of CUDA graphs or of the user, hold memory.
-    PrivatePools,
-    /// Free memory is on streams other than the one with the most memory.
-    OtherStreams,
-    /// Blocks are larger than their requests.
-    Rounding,
-    /// Segments are wholly free.
-    Cached,
-    /// Cached segments had to be released to serve a request.
-    Retries,
-    /// A setting seems to have no effect.
-    Setting,
-    /// What replays with other settings of the allocator amount to.
-    Replay,
-    /// Records of a capture were dropped.
-    RecordsLost,
-    /// Others use much of the device.
-    OtherMemory,
-    /// Changes of the program that would lower the peak.
-    ProgramChanges,
-    /// Segments are given back to CUDA and asked for again, many times.
-    Churn,
-    /// One device holds far more than the others.
-    OddDevice,
-    /// The output of the previous iteration is still held while the next is made.
-    HeldOutput,
+listed! {
+    /// The kind of a finding. Overviews of ranks store its place here: new ones come last.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FindingKind {
+        /// A request failed.
+        OutOfMemory,
+        /// Active memory grows from step to step.
+        Growth,
+        /// Active memory does not grow from step to step, or not steadily.
+        NoGrowth,
+        /// Free memory is scattered between active blocks.
+        Fragmentation,
+        /// Memory allocated during the steps was not freed.
+        NeverFreed,
+        /// Frees are pending: other streams may still use the memory.
+        PendingFree,
+        /// Private pools, of CUDA graphs or of the user, hold memory.
+        PrivatePools,
+        /// Free memory is on streams other than the one with the most memory.
+        OtherStreams,
+        /// Blocks are larger than their requests.
+        Rounding,
+        /// Segments are wholly free.
+        Cached,
+        /// Cached segments had to be released to serve a request.
+        Retries,
+        /// A setting seems to have no effect.
+        Setting,
+        /// What replays with other settings of the allocator amount to.
+        Replay,
+        /// Records of a capture were dropped.
+        RecordsLost,
+        /// Others use much of the device.
+        OtherMemory,
+        /// Changes of the program that would lower the peak.
+        ProgramChanges,
+        /// Segments are given back to CUDA and asked for again, many times.
+        Churn,
+        /// One device holds far more than the others.
+        OddDevice,
+        /// The output of the previous iteration is still held while the next is made.
+        HeldOutput,
+    }
 }
 
 /// What a piece of evidence shows. A front end chooses the view.
