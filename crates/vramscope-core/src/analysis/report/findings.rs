@@ -43,7 +43,10 @@ use crate::listed::listed;
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
-pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock, sentences};
+pub use super::verdicts::Verdict;
+pub use failed_request::{
+    Explained, FailedRequest, FreePlace, RequestFigure, WaitedBlock, sentences,
+};
 pub use origin::origin;
 pub use program_changes::helpful;
 pub use words::{counted, free_on_device};
@@ -319,24 +322,30 @@ pub struct Replayed {
 impl Replayed {
     /// Whether it lets segments grow, with or without other settings.
     pub(super) fn is_expandable(&self) -> bool {
-        self.changes.contains(EXPANDABLE)
+        self.changes.split(',').any(|setting| setting == EXPANDABLE)
     }
 
     /// What it showed, to follow a verdict.
     #[must_use]
     pub fn words(&self) -> String {
-        let changes = &self.changes;
-        let about = match self.error_bytes {
-            0 => String::new(),
-            bytes => format!(" (± {})", Bytes(bytes)),
-        };
-        match self.serves {
-            true => format!("{changes} serves it"),
-            false => format!(
-                "{}{}{about} would be reserved with {changes}, not {}",
-                if about.is_empty() { "" } else { "about " },
-                Bytes(self.reserved_bytes),
-                Bytes(self.measured_bytes)
+        self.told("about")
+    }
+
+    /// The same as a title.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.told("About")
+    }
+
+    fn told(&self, about: &str) -> String {
+        let (changes, would) = (&self.changes, Bytes(self.reserved_bytes));
+        let measured = Bytes(self.measured_bytes);
+        match (self.serves, self.error_bytes) {
+            (true, _) => format!("{changes} serves it"),
+            (_, 0) => format!("{would} would be reserved with {changes}, not {measured}"),
+            (_, error) => format!(
+                "{about} {would} (± {}) would be reserved with {changes}, not {measured}",
+                Bytes(error)
             ),
         }
     }
@@ -371,6 +380,24 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding with its title alone.
+    #[must_use]
+    pub fn new(kind: FindingKind, severity: Severity, bytes: u64, title: String) -> Self {
+        Self {
+            kind,
+            severity,
+            bytes,
+            title,
+            seen: String::new(),
+            figures: Vec::new(),
+            may_mean: String::new(),
+            setting: None,
+            to_try: Vec::new(),
+            tables: Vec::new(),
+            evidence: Vec::new(),
+        }
+    }
+
     /// What to try, the setting first.
     pub fn advice(&self) -> impl Iterator<Item = &str> {
         let setting = self.setting.iter().map(|setting| &setting.advice);
