@@ -204,6 +204,15 @@ impl Part {
         });
     }
 
+    /// Adds what only text says in this form; nothing if it is empty.
+    pub(crate) fn line(&mut self, label: &'static str, text: String) {
+        self.fact(
+            "",
+            label,
+            Cell::or_none(Some(text).filter(|text| !text.is_empty()), Cell::Text),
+        );
+    }
+
     /// Adds a paragraph to what text says first.
     pub(crate) fn say(&mut self, first: &str, text: &str) {
         let lines = wrap::paragraph(first, text, wrap::PROSE_WIDTH);
