@@ -70,6 +70,8 @@ impl Source<'_> {
 pub(crate) trait Question: Sync {
     /// The command's name in the JSON answer.
     const COMMAND: &'static str;
+    /// Whether its answer has the facts about the file, which say that it is a dry run's.
+    const HAS_FACTS: bool = false;
 
     /// Answers for one file.
     ///
@@ -144,7 +146,7 @@ fn answer(
 }
 
 /// The parts about a snapshot, with what is damaged in it and whether it is a dry run's.
-fn answer_of(question: &impl Question, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
+fn answer_of<Q: Question>(question: &Q, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
     let mut parts = question.parts(subject)?;
     for part in &mut parts {
         part.damage = subject.damage();
@@ -153,7 +155,8 @@ fn answer_of(question: &impl Question, subject: &Arc<Subject>) -> Result<Vec<Par
             .map(|device| subject.snapshot.device_title(device));
         part.device_title = title;
     }
-    if let (true, Some(part)) = (subject.snapshot.dry_run().is_some(), parts.first_mut()) {
+    let is_told = Q::HAS_FACTS || subject.snapshot.dry_run().is_none();
+    if let (false, Some(part)) = (is_told, parts.first_mut()) {
         part.notes.insert(0, DRY_RUN.to_owned());
     }
     Ok(parts)

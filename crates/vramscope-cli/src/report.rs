@@ -17,11 +17,11 @@ use vramscope_core::model::{DeviceIndex, Warning};
 
 #[cfg(feature = "sql")]
 pub(crate) use self::csv::{write_cell, write_text as write_csv_text};
-pub(crate) use self::rows::{Lines, Rows};
+pub(crate) use self::rows::{Lines, Rows, Said, Told};
 use crate::arguments::Show;
 use crate::failure::Failure;
 use crate::harmless::printable;
-use crate::output;
+use crate::output::{self, wrap};
 
 /// The version of the JSON layout. It rises when a key is removed or changes its meaning.
 pub(crate) const SCHEMA: u32 = 3;
@@ -63,15 +63,28 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
+    /// The word that stands for a value in JSON.
+    pub(crate) fn word(value: impl Serialize) -> Self {
+        Self::or_none(word(value), Self::Text)
+    }
+
     /// The cell of a value, or [`Cell::None`].
     pub(crate) fn or_none<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::None, cell)
     }
 }
 
+/// The word that stands for a value in JSON, if it is one.
+pub(crate) fn word(value: impl Serialize) -> Option<String> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => Some(word),
+        _ => None,
+    }
+}
+
 /// One named figure of a part.
 pub(crate) struct Fact {
-    /// Its JSON key, with its unit: `peak_bytes`.
+    /// Its JSON key, with its unit: `peak_bytes`; if empty, the figure appears in text only.
     pub(crate) key: &'static str,
     /// The label in text; if empty, the figure appears in JSON only.
     pub(crate) label: &'static str,
@@ -181,13 +194,41 @@ impl Part {
     ) {
         let remark = remark.into();
         // Readers of JSON keep one of two values under the same key, and not all of them the same one.
-        debug_assert!(self.facts.iter().all(|fact| fact.key != key), "{key}");
+        let is_new = |fact: &Fact| key.is_empty() || fact.key != key;
+        debug_assert!(self.facts.iter().all(is_new), "{key}");
         self.facts.push(Fact {
             key,
             label,
             cell,
             remark,
         });
+    }
+
+    /// Adds what only text says in this form; nothing if it is empty.
+    pub(crate) fn line(&mut self, label: &'static str, text: String) {
+        self.fact(
+            "",
+            label,
+            Cell::or_none(Some(text).filter(|text| !text.is_empty()), Cell::Text),
+        );
+    }
+
+    /// Adds a paragraph to what text says first.
+    pub(crate) fn say(&mut self, first: &str, text: &str) {
+        let lines = wrap::paragraph(first, text, wrap::PROSE_WIDTH);
+        self.prose.extend(lines);
+    }
+
+    /// Adds a table that text tells in words.
+    pub(crate) fn told<T: Send + 'static>(
+        &mut self,
+        key: &'static str,
+        title: &str,
+        keys: &[&'static str],
+        rows: Told<T>,
+    ) {
+        let columns: Vec<Column> = keys.iter().map(|&key| detail(key)).collect();
+        self.long_table(key, title, &columns, rows);
     }
 
     pub(crate) fn table(

@@ -93,6 +93,7 @@ pub mod ids;
 pub mod invisible;
 mod known_ranges;
 mod limits;
+mod listed;
 pub mod sorting;
 pub mod units;
 

@@ -107,7 +107,7 @@ impl Cause {
             why: verdict.words(),
             title,
             seen: verdict.means().to_owned(),
-            to_try: verdict.to_try().into_iter().map(str::to_owned).collect(),
+            to_try: verdict.to_try().iter().map(|&text| text.to_owned()).collect(),
         }
     }
 
@@ -345,7 +345,7 @@ fn of_start(failure: &Failure) -> Vec<Cause> {
          the share that is free."
             .to_owned(),
     ];
-    to_try.extend(verdict.to_try().into_iter().take(1).map(str::to_owned));
+    to_try.extend(verdict.to_try().first().map(|&text| text.to_owned()));
     vec![Cause {
         seen,
         to_try,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use vramscope_core::analysis::report::verdicts::CauseClass;
 use vramscope_core::fleet::Fleet;
 use vramscope_core::fleet::names::places_of;
 use vramscope_core::model::DeviceIndex;
@@ -21,13 +22,16 @@ use crate::guarded;
 use crate::harmless::quoted;
 use crate::input::{display_name, is_stdin};
 use crate::inputs::{Source, bounded, each, files_once, none_read, overview, report_all, source};
-use crate::output;
+use crate::output::{self, wrap};
+use crate::report::word;
 use crate::subject::Subject;
 
 /// The least budget that an answer may have, in bytes.
 pub(crate) const LEAST_BYTES: u64 = 1 << 10;
 /// The budget without an option.
 pub(crate) const USUAL_BYTES: u64 = 4 << 10;
+/// The longest line of the list of classes, in characters.
+const HELP_WIDTH: usize = 105;
 /// Memory for files that are read at once, without an option.
 const USUAL_MEMORY: Size = Size(4 << 30);
 
@@ -39,7 +43,7 @@ const USUAL_MEMORY: Size = Size(4 << 30);
 /// stands out, among those of the same job and step: the last with a failure, or else the one with the most files. The
 /// same files always give the same bytes.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = after_help())]
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
@@ -56,9 +60,15 @@ Examples:
   vramscope brief snapshot.pickle
   vramscope brief runs/42 --json --budget 2KiB | jq -r .causes.items[0].class
 
-Classes of causes: growth_per_step, never_freed, limit, other_processes, request_too_large, pending_free,
-private_pool, fragmentation, rounding, held_output, odd_rank, first_pass, earlier_passes, cached, churn,
-too_much_live";
+";
+
+/// Examples, and all classes of causes.
+fn after_help() -> String {
+    let classes = CauseClass::ALL.iter().filter_map(word);
+    let classes: Vec<String> = classes.collect();
+    let classes = format!("Classes of causes: {}", classes.join(", "));
+    format!("{EXAMPLES}{}", wrap::words(&classes, HELP_WIDTH))
+}
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
     let Size(budget) = options.budget;

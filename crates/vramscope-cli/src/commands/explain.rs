@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use clap::Args;
-use serde_json::Value;
 use vramscope_core::analysis::report::causes::{Cause, CauseClass};
 use vramscope_core::analysis::report::facts::{FactKind, facts};
 use vramscope_core::analysis::report::findings::{Finding, NOT_TOLD, Severity, is_calm};
@@ -13,8 +12,7 @@ use vramscope_plan::what_if::concluded;
 use crate::arguments::{Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Question, Source, ask};
-use crate::output::wrap;
-use crate::report::{Cell, Part, column, detail};
+use crate::report::{Cell, Part, Said, Told, column};
 use crate::subject::{Device, Subject};
 
 /// Say what memory was for, what stands out, and what would help
@@ -57,29 +55,21 @@ fn about(device: &Device<'_>) -> Part {
     let mut part = Part::of(&device.subject.name, device.index());
     let sentence = found.roles.sentence();
     let verdict = found.verdict();
-    part.prose
-        .extend(wrap::paragraph("  ", &verdict, wrap::PROSE_WIDTH));
+    part.say("  ", &verdict);
     part.fact("verdict", "", Cell::Text(verdict.clone()));
     part.fact("peak_bytes", "", Cell::Bytes(found.peak.active_bytes));
     part.fact("made_of", "", Cell::or_none(sentence.clone(), Cell::Text));
     if let Some(sentence) = sentence.filter(|sentence| *sentence != verdict) {
         part.prose.push(String::new());
-        part.prose
-            .extend(wrap::paragraph("  ", &sentence, wrap::PROSE_WIDTH));
+        part.say("  ", &sentence);
     }
-    let tells = |cause: &Cause| {
-        found
-            .findings
-            .iter()
-            .any(|finding| finding.seen.contains(&cause.seen))
+    let is_untold = |cause: &&Cause| {
+        cause.class != CauseClass::TooMuchLive && cause.from.is_none() && !cause.seen.is_empty()
     };
-    let claims = |cause: &&Cause| cause.class != CauseClass::TooMuchLive && !tells(cause);
-    if let Some(cause) = found.causes.first().filter(claims) {
+    if let Some(cause) = found.causes.first().filter(is_untold) {
         part.prose.push(String::new());
-        for (sign, text) in [("  ", &cause.seen), ("  > ", &cause.advice)] {
-            part.prose
-                .extend(wrap::paragraph(sign, text, wrap::PROSE_WIDTH));
-        }
+        part.say("  ", &cause.seen);
+        part.say("  > ", &cause.advice);
     }
     for fact in facts(device.recording) {
         let is_state = matches!(fact.kind, FactKind::NoTrace | FactKind::StateOnly);
@@ -89,8 +79,7 @@ fn about(device: &Device<'_>) -> Part {
             // What only a state can tell is said above.
             let text = Some(&fact.text).filter(|_| is_gathered);
             for text in text.into_iter().chain([&fact.meaning, &fact.advice]) {
-                part.prose
-                    .extend(wrap::paragraph("  ", text, wrap::PROSE_WIDTH));
+                part.say("  ", text);
             }
         }
     }
@@ -99,42 +88,49 @@ fn about(device: &Device<'_>) -> Part {
             true => NOT_TOLD,
             false => "Nothing found that looks wrong.",
         };
-        part.prose
-            .extend(wrap::paragraph("  ", said, wrap::PROSE_WIDTH));
+        part.say("  ", said);
     }
-    for finding in &found.findings {
-        part.prose.push(String::new());
-        explain(&mut part.prose, finding);
-    }
-    findings_table(&mut part, found.findings);
+    const KEYS: [&str; 8] = [
+        "severity", "kind", "title", "bytes", "seen", "may_mean", "try", "setting",
+    ];
+    let findings = Told {
+        values: found.findings,
+        row,
+        words,
+    };
+    part.told("findings", "", &KEYS, findings);
     phases_table(&mut part, device);
     part
 }
 
-fn findings_table(part: &mut Part, findings: Vec<Finding>) {
-    let columns = [
-        "severity", "kind", "title", "bytes", "seen", "may_mean", "try", "setting",
+fn row(finding: &Finding) -> Vec<Cell> {
+    let advice: Vec<String> = finding.advice().map(str::to_owned).collect();
+    vec![
+        Cell::word(finding.severity),
+        Cell::word(finding.kind),
+        Cell::Text(finding.title.clone()),
+        Cell::Bytes(finding.bytes),
+        Cell::Text(finding.seen.clone()),
+        Cell::Text(finding.may_mean.clone()),
+        Cell::Lines(Arc::new(advice)),
+        Cell::or_none(variable(finding).map(str::to_owned), Cell::Text),
+    ]
+}
+
+/// A finding in words.
+fn words(finding: &Finding) -> Vec<Said> {
+    let is_note = finding.severity == Severity::Note;
+    let sign = if is_note { "  - " } else { "  ! " };
+    let mut said = vec![
+        Said::new(sign, &finding.title),
+        Said::new("    ", &finding.seen),
     ];
-    let word = |value: serde_json::Result<Value>| match value {
-        Ok(Value::String(word)) => Cell::Text(word),
-        _ => Cell::None,
-    };
-    let rows = findings.into_iter().map(|finding| {
-        let variable = variable(&finding).map(str::to_owned);
-        let advice: Vec<String> = finding.advice().map(str::to_owned).collect();
-        vec![
-            word(serde_json::to_value(finding.severity)),
-            word(serde_json::to_value(finding.kind)),
-            Cell::Text(finding.title),
-            Cell::Bytes(finding.bytes),
-            Cell::Text(finding.seen),
-            Cell::Text(finding.may_mean),
-            Cell::Lines(Arc::new(advice)),
-            Cell::or_none(variable, Cell::Text),
-        ]
-    });
-    let rows = rows.collect();
-    part.table("findings", "", &columns.map(detail), rows);
+    if !is_note {
+        said.push(Said::new("    ", &finding.may_mean));
+    }
+    said.extend(finding.advice().map(|text| Said::new("    > ", text)));
+    said.extend(variable(finding).map(|variable| Said::Whole(format!("      {variable}"))));
+    said
 }
 
 fn phases_table(part: &mut Part, device: &Device<'_>) {
@@ -153,26 +149,6 @@ fn phases_table(part: &mut Part, device: &Device<'_>) {
         column("phase", "phase (inferred)"),
     ];
     part.table("phases", "", &columns, rows.collect());
-}
-
-/// Adds a finding in words.
-fn explain(lines: &mut Vec<String>, finding: &Finding) {
-    let sign = match finding.severity {
-        Severity::Problem | Severity::Warning => "  ! ",
-        Severity::Note => "  - ",
-    };
-    let mut add =
-        |first, words: &str| lines.extend(wrap::paragraph(first, words, wrap::PROSE_WIDTH));
-    add(sign, &finding.title);
-    add("    ", &finding.seen);
-    if finding.severity != Severity::Note {
-        add("    ", &finding.may_mean);
-    }
-    for text in finding.advice() {
-        add("    > ", text);
-    }
-    // In one piece, to be copied.
-    lines.extend(variable(finding).map(|variable| format!("      {variable}")));
 }
 
 /// The environment variable that sets what a finding advises.

@@ -7,9 +7,7 @@ use clap::Args;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
-use vramscope_core::analysis::report::device_words::is_cuda;
 use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin};
-use vramscope_core::analysis::report::first_pass::FirstPass;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::ids::{EventId, StackId};
 use vramscope_core::model::Profile;
@@ -193,16 +191,11 @@ impl Options {
         };
         part.fact_with("failure", "failure", Cell::Number(number), of);
         moment_facts(&mut part, device, failure.moment, ["moment", "time_us"]);
-        asked(&mut part, device, failure);
-        held(&mut part, failure);
+        figures(&mut part, device, failure);
         let why = failure.verdict().words().to_owned();
         part.fact("why", "why", Cell::Text(why));
-        let first = FirstPass::of(**device, failure);
-        let explanation = match &first {
-            Some(pass) => format!("{}. {}", pass.title(), pass.explanation()),
-            None => failure.may_mean(),
-        };
-        part.fact("explanation", "", Cell::Text(explanation));
+        let explained = failure.explained(**device, &failures.config);
+        part.fact("explanation", "", Cell::Text(explained.may_mean));
         let origin = origin(**device, failure.moment);
         if !origin.is_empty() {
             part.fact("origin", "", Cell::Text(origin));
@@ -224,11 +217,9 @@ impl Options {
             part.notes.push(text.to_owned());
         }
         const TRY: [Column; 1] = [column("try", "what to try")];
-        let setting = failure.setting(&failures.config);
-        let setting = setting.filter(|_| !is_replayed && first.is_none());
+        let setting = explained.setting.filter(|_| !is_replayed);
         let setting = setting.map(|it| it.advice);
-        let setting = setting.or_else(|| first.map(|pass| pass.advice().to_owned()));
-        let to_try = setting.into_iter().chain(failure.to_try());
+        let to_try = setting.into_iter().chain(explained.to_try);
         let to_try = to_try.map(|text| vec![Cell::Text(text)]);
         part.table("try", "", &TRY, to_try.collect());
         part
@@ -373,88 +364,16 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
     }
 }
 
-/// Adds the request and the device's memory.
-fn asked(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
-    let requested = Cell::Bytes(failure.requested_bytes);
-    let is_host = device.snapshot().is_host(device.index());
-    part.fact_with(
-        "requested_bytes",
-        "requested",
-        requested,
-        match failure.kind {
-            AllocatorKind::Torch if !is_host => "as PyTorch aligns it",
-            _ => "",
-        },
-    );
-    let place = device.subject.place_label(failure.arena);
-    part.fact("place", "from", Cell::Text(place));
-    part.fact(
-        "segment_bytes",
-        match is_cuda(&device.subject.snapshot, device.index()) {
-            true => "asked of CUDA",
-            false => "asked of the device",
-        },
-        // The host's allocator asks for what is requested.
-        Cell::or_none((!is_host).then_some(failure.segment_bytes), Cell::Bytes),
-    );
-    let device_free = Cell::or_none(failure.device_free_bytes, Cell::Bytes);
-    part.fact("device_free_bytes", "free on the device", device_free);
-    if let Some(told) = failure.device_bytes {
-        part.fact("device_bytes", "device", Cell::Bytes(told));
-        let others = Cell::or_none(failure.others_bytes(), Cell::Bytes);
-        let remark = "CUDA context, NCCL, other processes";
-        part.fact_with("others_bytes", "held by others", others, remark);
+/// Adds the request and the memory around it in figures.
+fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
+    for figure in failure.figures(**device) {
+        let cell = Cell::or_none(figure.bytes, Cell::Bytes);
+        part.fact_with(figure.key, figure.label, cell, figure.remark);
+        if figure.key == "requested_bytes" {
+            let place = device.subject.place_label(failure.arena);
+            part.fact("place", "from", Cell::Text(place));
+        }
     }
-}
-
-/// Adds PyTorch's memory, and how much of it could have served the request.
-fn held(part: &mut Part, failure: &FailedRequest) {
-    let gap = &failure.gap;
-    let some = |bytes: u64| Cell::or_none(Some(bytes).filter(|&bytes| bytes > 0), Cell::Bytes);
-    let known = |bytes: u64| Cell::or_none(failure.has_state.then_some(bytes), Cell::Bytes);
-    let (held, free) = match failure.kind {
-        AllocatorKind::Torch => ("held by PyTorch", "free in PyTorch"),
-        AllocatorKind::Driver => ("held", "free in that"),
-    };
-    part.fact("reserved_bytes", held, known(gap.reserved_bytes));
-    part.fact_with(
-        "in_use_bytes",
-        "live",
-        known(gap.requested_bytes),
-        "by what was allocated and not freed",
-    );
-    part.fact_with(
-        "pending_bytes",
-        "pending free",
-        some(gap.pending_bytes),
-        "freed, but other streams may still use it",
-    );
-    part.fact("rounding_bytes", "rounding", some(gap.rounding_bytes));
-    part.fact("free_bytes", free, known(gap.free_bytes()));
-    part.fact_with(
-        "usable_bytes",
-        "usable for it",
-        known(failure.own_free_bytes),
-        match failure.own_free_blocks {
-            0 => "no free block of its pool, stream and size".to_owned(),
-            1 => "one free block of its pool, stream and size".to_owned(),
-            blocks => format!("in {blocks} free blocks of its pool, stream and size"),
-        },
-    );
-    part.fact(
-        "largest_usable_bytes",
-        "largest usable",
-        known(failure.own_largest_bytes),
-    );
-    let all = failure.all_free_bytes();
-    let missing = failure.requested_bytes.saturating_sub(all);
-    let is_known = failure.has_state && failure.device_free_bytes.is_some();
-    let missing = missing * u64::from(is_known);
-    let remark = "even if all that is free were in one piece";
-    part.fact_with("missing_bytes", "missing", some(missing), remark);
-    let remark = "cached segments, right before";
-    let released = some(failure.released_bytes);
-    part.fact_with("given_back_bytes", "given back", released, remark);
 }
 
 /// Adds the free memory by who could have used it.

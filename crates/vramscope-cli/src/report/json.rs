@@ -61,7 +61,7 @@ impl Serialize for JsonPart {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("file", &part.file)?;
         object.serialize_entry("device", &part.device)?;
-        for fact in &part.facts {
+        for fact in part.facts.iter().filter(|fact| !fact.key.is_empty()) {
             object.serialize_entry(fact.key, &fact.cell)?;
         }
         for table in &part.tables {

@@ -12,6 +12,47 @@ pub(crate) trait Rows: Send {
 
     /// The rows with these numbers, which are below [`Self::count`].
     fn range(&self, range: Range<usize>) -> Box<dyn Iterator<Item = Cow<'_, [Cell]>> + '_>;
+
+    /// A row in words, for text; `None` if text shows its cells.
+    fn words(&self, _row: usize) -> Option<Vec<Said>> {
+        None
+    }
+}
+
+/// A piece of a row in words.
+pub(crate) enum Said {
+    /// What stands before the first line, and a text that is wrapped behind it.
+    Paragraph(String, String),
+    /// A line in one piece, to be copied.
+    Whole(String),
+}
+
+impl Said {
+    pub(crate) fn new(first: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Paragraph(first.into(), text.into())
+    }
+}
+
+/// Values that JSON and CSV have as rows, and text in words.
+pub(crate) struct Told<T> {
+    pub(crate) values: Vec<T>,
+    pub(crate) row: fn(&T) -> Vec<Cell>,
+    pub(crate) words: fn(&T) -> Vec<Said>,
+}
+
+impl<T: Send> Rows for Told<T> {
+    fn count(&self) -> usize {
+        self.values.len()
+    }
+
+    fn range(&self, range: Range<usize>) -> Box<dyn Iterator<Item = Cow<'_, [Cell]>> + '_> {
+        let rows = self.values[range].iter();
+        Box::new(rows.map(|value| (self.row)(value).into()))
+    }
+
+    fn words(&self, row: usize) -> Option<Vec<Said>> {
+        self.values.get(row).map(self.words)
+    }
 }
 
 impl dyn Rows {

@@ -11,7 +11,7 @@ use console::measure_text_width;
 use vramscope_core::units::{Bytes, Count};
 use vramscope_view::display;
 
-use super::{Cell, Column, Fact, Part, Rest, Table, cut};
+use super::{Cell, Column, Fact, Part, Rest, Said, Table, cut};
 use crate::arguments::Show;
 use crate::harmless::{printable, printable_cell};
 use crate::output::wrap;
@@ -37,7 +37,8 @@ pub(super) fn write(
     }
     write_facts(out, &part.facts, show)?;
     let is_shown = |table: &&Table| {
-        table.rows.count() > 0 && !table.columns.iter().all(|column| column.is_detail)
+        let has_columns = || !table.columns.iter().all(|column| column.is_detail);
+        table.rows.count() > 0 && (table.rows.words(0).is_some() || has_columns())
     };
     for table in part.tables.iter().filter(is_shown) {
         out.write_all(b"\n")?;
@@ -45,7 +46,10 @@ pub(super) fn write(
             out.write_all(b"  ")?;
             write_heading(out, &table.title)?;
         }
-        write_table(out, table, show, width)?;
+        match table.rows.words(0) {
+            Some(_) => write_words(out, table, show)?,
+            None => write_table(out, table, show, width)?,
+        }
     }
     for note in &part.notes {
         writeln!(out, "  {FAINT}{}{FAINT:#}", printable(note))?;
@@ -83,6 +87,30 @@ fn write_facts(out: &mut dyn Write, facts: &[Fact], show: Show) -> io::Result<()
         writeln!(out, "  {:width$}  {value}{remark}", fact.label)?;
     }
     Ok(())
+}
+
+/// Writes a table in words. Rows of several paragraphs are set apart.
+fn write_words(out: &mut dyn Write, table: &Table, show: Show) -> io::Result<()> {
+    let (shown, rest) = cut(table, show);
+    for row in 0..shown {
+        let words = table.rows.words(row).unwrap_or_default();
+        if row > 0 && words.len() > 1 {
+            out.write_all(b"\n")?;
+        }
+        for said in words {
+            let lines = match said {
+                Said::Paragraph(first, text) => wrap::paragraph(&first, &text, wrap::PROSE_WIDTH),
+                Said::Whole(line) => vec![line],
+            };
+            for line in lines {
+                writeln!(out, "{}", printable_cell(&line))?;
+            }
+        }
+    }
+    match rest {
+        Some(rest) => writeln!(out, "    {} further", Count(rest.rows as u64)),
+        None => Ok(()),
+    }
 }
 
 /// What stands before texts below those of the last column.

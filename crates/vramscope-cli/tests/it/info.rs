@@ -176,7 +176,7 @@ fn standard_input_is_a_file_too() {
     let text = transcript(&output);
     assert!(output.status.success(), "{text}");
     assert!(
-        text.contains("standard input\n  format          zstd > pickle protocol 4"),
+        text.contains("standard input\n  format      zstd > pickle protocol 4"),
         "{text}"
     );
 }

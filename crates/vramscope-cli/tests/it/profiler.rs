@@ -35,7 +35,7 @@ fn a_trace_answers_like_a_snapshot() {
             "written by torch.profiler (by `traceEvents`)",
             "device 1 (CPU)",
             "alloc 158, free_requested 156, free_completed 156",
-            "159, 1 from before recording (822 KiB), 3 still live",
+            "159 1 from before recording (822 KiB), 3 still live",
             "of reserved memory only the highest total is known, 36.0 MiB",
             "reserved max 36.0 MiB",
             "reserved at end unknown: no segment is recorded",

@@ -3,6 +3,7 @@
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::model::*;
 use crate::analysis::groups::turnover::Amount;
@@ -121,10 +122,7 @@ fn failures() -> impl Strategy<Value = Failure> {
 }
 
 fn told() -> impl Strategy<Value = Told> {
-    let kinds = prop_oneof![
-        Just((FindingKind::OutOfMemory, Severity::Problem)),
-        Just((FindingKind::OddDevice, Severity::Note)),
-    ];
+    let kinds = (select(FindingKind::ALL), select(Severity::ALL));
     (kinds, numbers(), "[t-v]?").prop_map(|((kind, severity), bytes, title)| Told {
         kind,
         severity,

@@ -162,11 +162,6 @@ impl Case<'_> {
     fn saving(&self, row: &WhatIf) -> Finding {
         let saved = saved_bytes(row);
         let reserved = self.baseline.error.reserved_bytes;
-        let words = self.replayed(row).words();
-        let title = match words.strip_prefix("about") {
-            Some(rest) => format!("About{rest}"),
-            None => words,
-        };
         Finding {
             bytes: saved,
             severity: match saved >= MUCH_BYTES && is_share(saved, MUCH_PERCENT, reserved) {
@@ -182,7 +177,7 @@ impl Case<'_> {
             ),
             setting: Some(self.setting(row)),
             evidence: replay_of(row),
-            ..self.finding(title)
+            ..self.finding(self.replayed(row).title())
         }
     }
 
@@ -246,19 +241,10 @@ impl Case<'_> {
 
     fn finding(&self, title: String) -> Finding {
         Finding {
-            kind: FindingKind::Replay,
-            severity: Severity::Note,
-            bytes: idle_bytes(self.device),
-            title,
-            seen: String::new(),
-            figures: Vec::new(),
             may_mean: "The recorded requests are given to a model of PyTorch's allocator, with the recorded settings and with others. \
                        The program itself is taken as it was."
                 .to_owned(),
-            setting: None,
-            to_try: Vec::new(),
-            tables: Vec::new(),
-            evidence: Vec::new(),
+            ..Finding::new(FindingKind::Replay, Severity::Note, idle_bytes(self.device), title)
         }
     }
 

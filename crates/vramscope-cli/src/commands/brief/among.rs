@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 use vramscope_core::analysis::compare::changes::SettingChange;
-use vramscope_core::analysis::report::brief::Brief;
 use vramscope_core::analysis::report::causes::{Cause, CauseClass};
 use vramscope_core::fleet::questions::{
     self, Odd, OddRank, OddValue, diff, failed_cohort, odd, ooms,
@@ -137,19 +136,14 @@ impl Chosen {
         })
     }
 
-    /// If it is odd, makes that its first cause, or the next after that of a failure.
-    pub(super) fn tell_odd(&self, brief: &mut Brief) {
-        let Some(cause) = self.odd.as_ref().map(|odd| self.odd_cause(odd)) else {
-            return;
-        };
-        brief
-            .causes
-            .retain(|cause| cause.class != CauseClass::OddRank);
-        let place = usize::from(brief.failed.is_some()).min(brief.causes.len());
-        if place == 0 {
-            brief.verdict = cause.sentence();
-        }
-        brief.causes.insert(place, cause);
+    /// If it is odd, makes that its first cause, or the next after that of a failure. Returns the verdict, if it is that.
+    pub(super) fn tell_odd(&self, causes: &mut Vec<Cause>, has_failed: bool) -> Option<String> {
+        let cause = self.odd.as_ref().map(|odd| self.odd_cause(odd))?;
+        causes.retain(|cause| cause.class != CauseClass::OddRank);
+        let place = usize::from(has_failed).min(causes.len());
+        let verdict = (place == 0).then(|| cause.sentence());
+        causes.insert(place, cause);
+        verdict
     }
 
     fn odd_cause(&self, odd: &OddRank) -> Cause {
@@ -166,17 +160,13 @@ impl Chosen {
             (seen, site.label)
         });
         let (name, count) = (self.file(), self.fleet.ranks.len());
+        let bytes = value.filter(|_| is_bytes);
+        let bytes = bytes.map_or(0, |value| value.value.abs_diff(value.usual.median));
+        let title = format!("{name} is odd among {count} ranks by its {by}");
         Cause {
-            class: CauseClass::OddRank,
-            bytes: value
-                .filter(|_| is_bytes)
-                .map_or(0, |value| value.value.abs_diff(value.usual.median)),
-            title: format!("{name} is odd among {count} ranks by its {by}"),
             seen,
             place,
-            filter: String::new(),
-            setting: None,
-            advice: String::new(),
+            ..Cause::new(CauseClass::OddRank, bytes, title)
         }
     }
 }

@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use serde::Serialize;
-use vramscope_core::analysis::report::brief::{Brief, Change, Failed};
+use vramscope_core::analysis::groups::live_at::{live_at, top_call_sites};
 use vramscope_core::analysis::report::causes::{Cause, CauseClass};
-use vramscope_core::analysis::report::facts::warning_line;
-use vramscope_core::analysis::report::findings::Finding;
-use vramscope_core::analysis::report::overview::overview;
+use vramscope_core::analysis::report::facts::{FactKind, FactLevel, facts, warning_line};
+use vramscope_core::analysis::report::findings::{
+    FailedRequest, Finding, FindingKind, helpful, site_table,
+};
+use vramscope_core::analysis::report::overview::{Overview, overview};
+use vramscope_core::analysis::report::verdicts::ShownBy;
 use vramscope_core::analysis::search::filter::{Filter, Pointed, matches};
 use vramscope_plan::what_if::{Baseline, Verdict, WhatIf, conclusion, replays};
 
@@ -21,6 +24,8 @@ use crate::subject::{Device, Subject};
 
 /// Most replays that are listed.
 const WHAT_IFS: usize = 3;
+/// Most call sites that are listed.
+const SITES: usize = 10;
 
 /// A list of which a part may be left out.
 #[derive(Serialize)]
@@ -49,6 +54,59 @@ impl<T> List<T> {
         }
         is_long
     }
+}
+
+/// The last request that failed.
+#[derive(Serialize)]
+pub(super) struct Failed {
+    /// How many requests failed.
+    failures: u64,
+    /// The moment after it.
+    moment: u32,
+    /// Its size as the allocator aligns it.
+    requested_bytes: u64,
+    device_free_bytes: Option<u64>,
+    /// What the allocator held, and how much of that could have served it; `None` if the file does not tell.
+    reserved_bytes: Option<u64>,
+    usable_bytes: Option<u64>,
+    device_bytes: Option<u64>,
+    /// Its pool and stream.
+    place: String,
+    call_site: String,
+    why: &'static str,
+    /// What the finding says of it.
+    #[serde(skip)]
+    pub(super) seen: String,
+}
+
+impl Failed {
+    fn of(device: &Device<'_>, failure: &FailedRequest, findings: &[Finding]) -> Self {
+        let sites = device.call_sites();
+        let known = |bytes| failure.has_state.then_some(bytes);
+        let mut findings = findings.iter();
+        let finding = findings.find(|finding| finding.kind == FindingKind::OutOfMemory);
+        Self {
+            failures: device.failed_requests().len() as u64,
+            moment: failure.moment,
+            requested_bytes: failure.requested_bytes,
+            device_free_bytes: failure.device_free_bytes,
+            reserved_bytes: known(failure.gap.reserved_bytes),
+            usable_bytes: known(failure.own_free_bytes),
+            device_bytes: failure.device_bytes,
+            place: device.recording.place_label(failure.arena),
+            call_site: sites.get(sites.of_stack(failure.stack)).label.clone(),
+            why: failure.verdict().words(),
+            seen: finding.map_or_else(String::new, |finding| finding.seen.clone()),
+        }
+    }
+}
+
+/// A change of the program that would have needed less.
+#[derive(Serialize)]
+pub(super) struct Change {
+    /// Bytes saved at the moment in question, about.
+    pub(super) saved_bytes: u64,
+    pub(super) title: String,
 }
 
 /// A call site that holds live memory.
@@ -126,37 +184,51 @@ impl Answer {
             ))
         })?;
         let (concluded, what_ifs) = replays_of(&device);
-        let told = concluded.as_ref().map(|finding| finding.title.clone());
+        let replays = concluded.as_ref().map(|finding| finding.title.clone());
         let mut overview = overview(*device, 0);
         if let Some(concluded) = concluded {
             overview.conclude(concluded);
         }
-        let mut brief = Brief::of(*device, &overview);
+        let failure = FailedRequest::last(*device, &overview.releases, overview.segments);
+        let happened = overview.happened(*device, failure.as_ref());
+        let mut verdict = overview.verdict();
         let among = about.chosen.and_then(Chosen::among);
         if let Some(chosen) = about.chosen {
-            chosen.tell_odd(&mut brief);
+            let odd = chosen.tell_odd(&mut overview.causes, failure.is_some());
+            verdict = odd.unwrap_or(verdict);
         }
-        let next = next(about, &device, &brief, &what_ifs, among.as_ref());
+        let moment = failure
+            .as_ref()
+            .map_or(overview.peak.moment, |it| it.moment);
+        let next = next(
+            about,
+            &device,
+            (&overview, moment),
+            &what_ifs,
+            among.as_ref(),
+        );
         Ok(Self {
             schema: SCHEMA,
             vramscope: env!("CARGO_PKG_VERSION"),
             command: "brief",
             file: subject.name.clone(),
             device: device.index(),
-            answer: brief.answer(),
-            peak_bytes: brief.peak_bytes,
-            has_trace: brief.has_trace,
-            peak_moment: brief.peak_moment,
-            sites: sites(&brief),
-            made_of: brief.made_of.take(),
+            answer: format!("{happened} {verdict}"),
+            failed: failure
+                .as_ref()
+                .map(|failure| Failed::of(&device, failure, &overview.findings)),
+            has_trace: overview.has_trace,
+            peak_bytes: overview.peak.active_bytes,
+            peak_moment: overview.peak.moment,
+            made_of: overview.roles.sentence(),
             ranks: among,
-            replays: told,
+            sites: sites(&device, moment),
+            replays,
             what_ifs,
-            cannot_tell: cannot_tell(about, &mut brief),
+            changes: changes(&device, failure.as_ref()),
+            cannot_tell: cannot_tell(about, &device),
             next: whole(next),
-            failed: brief.failed.take(),
-            causes: whole(brief.causes),
-            changes: whole(brief.changes),
+            causes: whole(overview.causes),
             truncated: false,
             budget_bytes,
         })
@@ -309,7 +381,8 @@ impl Answer {
                 .map(|change| &mut change.title),
         );
         let failed = self.failed.iter_mut();
-        let failed = failed.flat_map(|failed| [&mut failed.place, &mut failed.call_site]);
+        let failed =
+            failed.flat_map(|failed| [&mut failed.seen, &mut failed.place, &mut failed.call_site]);
         let sentences = sentences.chain(&mut self.made_of).chain(failed);
         sentences.for_each(|text| cut(text, true));
         if most < 160 {
@@ -319,26 +392,50 @@ impl Answer {
     }
 }
 
-/// The call sites that hold what is live.
-fn sites(brief: &Brief) -> List<Site> {
-    let sites = brief.sites.rows.iter().filter(|row| row.site.is_some());
-    let sites = sites.map(|row| Site {
+/// The call sites that hold what is live at a moment.
+fn sites(device: &Device<'_>, moment: u32) -> List<Site> {
+    let top = top_call_sites(**device, live_at(device.history, moment), SITES);
+    let rows = site_table("", &top).rows.into_iter();
+    let rows = rows.filter(|row| row.site.is_some());
+    let sites = rows.map(|row| Site {
         bytes: row.bytes,
         count: row.count,
-        label: row.label.clone(),
         filter: row
             .filter()
             .map_or_else(String::new, |filter| filter.to_string()),
+        label: row.label,
     });
-    List::of(sites.collect(), brief.site_count)
+    let total = top.sites.len() as u64 + top.other_sites;
+    List::of(sites.collect(), total)
 }
 
-fn cannot_tell(about: &About<'_>, brief: &mut Brief) -> List<String> {
+/// What would have needed less when a request failed, or else at the peak.
+fn changes(device: &Device<'_>, failure: Option<&FailedRequest>) -> List<Change> {
+    let moment = failure.map_or(device.history.event_count, |failure| failure.moment);
+    let changes = helpful(**device, moment, failure.is_none()).into_iter();
+    let changes = changes.map(|(saved_bytes, change)| Change {
+        saved_bytes,
+        title: change.title,
+    });
+    whole(changes.collect())
+}
+
+/// What the files lack.
+fn cannot_tell(about: &About<'_>, device: &Device<'_>) -> List<String> {
     let damage = about.subject.damage().into_iter();
     let damage =
         damage.map(|damage| format!("The file is damaged: {}", warning_line(&damage.warning)));
-    let unknown = about.others.iter().cloned().chain(damage);
-    whole(unknown.chain(std::mem::take(&mut brief.unknown)).collect())
+    let facts = facts(device.recording).into_iter();
+    let gaps = facts.filter(|fact| {
+        let is_gap = fact.level == FactLevel::Gap || fact.kind == FactKind::DryRun;
+        is_gap && fact.device.is_none_or(|of| of == device.index())
+    });
+    let gaps = gaps.map(|fact| {
+        let said = format!("{} {} {}", fact.text, fact.meaning, fact.advice);
+        said.trim().to_owned()
+    });
+    let others = about.others.iter().cloned();
+    whole(others.chain(damage).chain(gaps).collect())
 }
 
 /// What replays with other settings amount to, if any is worth it, and those that help.
@@ -386,7 +483,7 @@ fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>) -> List<Replayed> {
 fn next(
     about: &About<'_>,
     device: &Device<'_>,
-    brief: &Brief,
+    (overview, moment): (&Overview, u32),
     what_ifs: &List<Replayed>,
     among: Option<&Among>,
 ) -> Vec<String> {
@@ -405,14 +502,10 @@ fn next(
             next.push(command);
         }
     };
-    if brief.failed.is_some() {
+    if overview.ooms > 0 {
         add(format!("vramscope oom {file}{only} --last 1"));
     }
-    let moment = brief
-        .failed
-        .as_ref()
-        .map_or(brief.peak_moment, |failed| failed.moment);
-    for cause in brief.causes.iter().take(3) {
+    for cause in overview.causes.iter().take(3) {
         add(about_cause(
             cause.class,
             device,
@@ -421,7 +514,7 @@ fn next(
             (&file, &only),
         ));
     }
-    let place = brief
+    let place = overview
         .causes
         .first()
         .filter(|cause| !cause.filter.is_empty());
@@ -450,36 +543,24 @@ fn about_cause(
     among: Option<&Among>,
     (file, only): (&str, &str),
 ) -> String {
-    match class {
-        CauseClass::GrowthPerStep | CauseClass::NeverFreed => {
-            format!("vramscope leaks {file}{only}")
-        }
-        CauseClass::PrivatePool => {
+    match class.shown_by() {
+        ShownBy::Leaks => format!("vramscope leaks {file}{only}"),
+        ShownBy::PrivatePools => {
             format!("vramscope find 'pool:private live@{moment}' {file}{only} --limit 10")
         }
-        CauseClass::PendingFree if has_pending(device) => {
+        ShownBy::PendingFrees if has_pending(device) => {
             format!("vramscope find pending {file}{only} --limit 10")
         }
         // Of pending frees: what lies free on other streams.
-        CauseClass::Fragmentation
-        | CauseClass::Rounding
-        | CauseClass::PendingFree
-        | CauseClass::Cached
-        | CauseClass::Churn => {
+        ShownBy::Fragmentation | ShownBy::PendingFrees => {
             format!("vramscope fragmentation {file}{only}")
         }
-        CauseClass::Limit | CauseClass::OtherProcesses => format!("vramscope info {file}{only}"),
-        CauseClass::OddRank => match among.map(|among| quoted(&among.median_file)) {
+        ShownBy::File => format!("vramscope info {file}{only}"),
+        ShownBy::UsualRank => match among.map(|among| quoted(&among.median_file)) {
             Some(median) if median != file => format!("vramscope diff {median} {file}"),
             _ => format!("vramscope info {file}"),
         },
-        CauseClass::TooMuchLive
-        | CauseClass::RequestTooLarge
-        | CauseClass::FirstPass
-        | CauseClass::HeldOutput
-        | CauseClass::EarlierPasses => {
-            format!("vramscope at {moment} {file}{only}")
-        }
+        ShownBy::Live => format!("vramscope at {moment} {file}{only}"),
     }
 }
 

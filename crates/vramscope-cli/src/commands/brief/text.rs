@@ -2,11 +2,8 @@
 
 use std::fmt::Write as _;
 
-use vramscope_core::analysis::code::call_sites::NO_STACK;
-use vramscope_core::analysis::report::brief::Failed;
 use vramscope_core::analysis::report::causes::Cause;
 use vramscope_core::analysis::report::findings::counted;
-use vramscope_core::analysis::report::names::named;
 use vramscope_core::units::{Bytes, Count};
 
 use super::among::Among;
@@ -14,6 +11,7 @@ use super::answer::{Answer, List, Replayed, Site};
 use crate::failure::Failure;
 use crate::harmless::printable;
 use crate::output::wrap;
+use crate::report::word;
 
 /// The longest line, in characters.
 const WIDTH: usize = 110;
@@ -71,7 +69,7 @@ impl Answer {
             String::new(),
         ]);
         if let Some(failed) = &self.failed {
-            lines.extend(wrap::paragraph("failed  ", &failed_words(failed), WIDTH));
+            lines.extend(wrap::paragraph("failed  ", &failed.seen, WIDTH));
         }
         let peak = Bytes(self.peak_bytes);
         let (name, when) = if self.has_trace {
@@ -147,44 +145,9 @@ fn section<T>(
     lines.extend(list.items.iter().flat_map(of));
 }
 
-fn failed_words(failed: &Failed) -> String {
-    let by = match failed.call_site.as_str() {
-        NO_STACK => String::new(),
-        site => format!(" by {}", named(site)),
-    };
-    let mut text = format!(
-        "{} requested after event {}{by}, {}",
-        Bytes(failed.requested_bytes),
-        Count(failed.moment.into()),
-        failed.place
-    );
-    text += &match failed.device_free_bytes {
-        Some(bytes) => format!("; the device had {} free", Bytes(bytes)),
-        None => "; what the device had free is not known".to_owned(),
-    };
-    if let (Some(reserved), Some(usable)) = (failed.reserved_bytes, failed.usable_bytes) {
-        let _ = write!(
-            text,
-            ", {} were held, of which {} could serve it",
-            Bytes(reserved),
-            Bytes(usable)
-        );
-    }
-    let _ = write!(text, ". Why: {}.", failed.why);
-    if failed.failures > 1 {
-        let _ = write!(
-            text,
-            " {} requests failed; this is the last.",
-            Count(failed.failures)
-        );
-    }
-    text
-}
-
 fn cause_lines(cause: &Cause) -> Vec<String> {
-    let class = serde_json::to_value(cause.class).ok();
-    let class = class.and_then(|class| class.as_str().map(str::to_owned));
-    let title = format!("{} [{}]", cause.title, class.unwrap_or_default());
+    let class = word(cause.class).unwrap_or_default();
+    let title = format!("{} [{class}]", cause.title);
     let mut lines = wrap::paragraph("  ", &title, WIDTH);
     let is_told = cause.place.is_empty() || cause.seen.contains(&cause.place);
     let place = match is_told {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::earlier_passes::EarlierPasses;
 use super::findings::pools::kept_bytes;
 use super::findings::{
-    FailedRequest, Finding, FindingKind, FindingRow, Replayed, SettingAdvice, Severity, Verdict,
-    sentences, site_table,
+    FailedRequest, Finding, FindingKind, FindingRow, Replayed, SettingAdvice, Severity, sentences,
+    site_table,
 };
 use super::first_pass::FirstPass;
 use super::growing_request::GrowingRequest;
@@ -17,49 +17,15 @@ use super::overview::{Overview, reserved_peak};
 use super::peak_roles::{PeakRoles, plural};
 use super::piled_up::PiledUp;
 use super::summary::saturating_sum;
+use super::verdicts::Of;
+use crate::analysis::code::call_sites::CallSiteId;
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::analysis::recording::Device;
 use crate::analysis::roles::{Phase, Role};
 use crate::ids::AllocationId;
 use crate::units::{Bytes, Percent};
 
-/// Why memory ran out, or why so much was used.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CauseClass {
-    /// More is live from step to step.
-    GrowthPerStep,
-    /// Memory made in the steps is never freed.
-    NeverFreed,
-    /// The process may use only a part of the device.
-    Limit,
-    /// Others hold much of the device.
-    OtherProcesses,
-    /// A request is larger than all that the program could have had.
-    RequestTooLarge,
-    /// Freed memory waits for other streams, or lies free on them.
-    PendingFree,
-    /// Private pools hold memory that nothing else can use.
-    PrivatePool,
-    /// Free memory is in pieces that are too small.
-    Fragmentation,
-    /// Blocks are larger than their requests.
-    Rounding,
-    /// The output of the previous iteration is there while the next is made.
-    HeldOutput,
-    /// One device, or one rank, holds far more than the others.
-    OddRank,
-    /// A first pass, which makes something for each parameter or block, was far from done.
-    FirstPass,
-    /// What earlier forward passes made is still live in the next one.
-    EarlierPasses,
-    /// Most of what is reserved was needed before, or elsewhere.
-    Cached,
-    /// Segments are given back and obtained again and again.
-    Churn,
-    /// What is live is needed at once: the program itself is too large.
-    TooMuchLive,
-}
+pub use super::verdicts::CauseClass;
 
 /// A cause with its figures.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -80,9 +46,32 @@ pub struct Cause {
     pub setting: Option<SettingAdvice>,
     /// What else to try first; empty if nothing is known.
     pub advice: String,
+    /// The finding that tells the same; `None` if none does.
+    #[serde(skip)]
+    pub from: Option<FindingKind>,
+    /// The call site of `place`, if it is one that a finding names.
+    #[serde(skip)]
+    pub site: Option<CallSiteId>,
 }
 
 impl Cause {
+    /// A cause of which no more is known.
+    #[must_use]
+    pub fn new(class: CauseClass, bytes: u64, title: String) -> Self {
+        Self {
+            class,
+            bytes,
+            title,
+            seen: String::new(),
+            place: String::new(),
+            filter: String::new(),
+            setting: None,
+            advice: String::new(),
+            from: None,
+            site: None,
+        }
+    }
+
     /// Whether it says that memory is free, but in pieces, pools or streams of which none serves the request.
     fn is_of_pieces(&self) -> bool {
         matches!(
@@ -122,9 +111,11 @@ impl Cause {
 
     /// Another title of it, with the setting that helps.
     pub(super) fn told(&self, title: &str) -> String {
-        let replayed = self.setting.iter().filter_map(|it| it.replayed.as_ref());
-        let mut told = replayed.filter(|it| !title.contains(&it.changes));
-        let helps = told.next().map(|it| format!("; {}", it.words()));
+        // The title of a replay says it.
+        let setting = self.setting.as_ref();
+        let setting = setting.filter(|_| self.from != Some(FindingKind::Replay));
+        let replayed = setting.and_then(|it| it.replayed.as_ref());
+        let helps = replayed.map(|it| format!("; {}", it.words()));
         format!("{title}{}.", helps.unwrap_or_default())
     }
 }
@@ -304,14 +295,14 @@ fn is_in_first_pass(device: Device<'_>, moment: u32) -> bool {
 
 /// What is live of a cause: what the recording shows, or all from its place, with what is older.
 fn live_of(device: Device<'_>, moment: u32, cause: &Cause) -> u64 {
-    cause.bytes.max(live_from(device, moment, &cause.place))
+    cause
+        .bytes
+        .max(cause.site.map_or(0, |site| live_from(device, moment, site)))
 }
 
-fn live_from(device: Device<'_>, moment: u32, place: &str) -> u64 {
-    let sites = device.call_sites();
+fn live_from(device: Device<'_>, moment: u32, site: CallSiteId) -> u64 {
     let site_of = device.site_of();
-    let is_from = |id: &AllocationId| sites.get(site_of[id.index()]).label == place;
-    let live = live_at(device.history, moment).filter(is_from);
+    let live = live_at(device.history, moment).filter(|id| site_of[id.index()] == site);
     saturating_sum(live.map(|id| device.history.allocations.bytes[id.index()]))
 }
 
@@ -350,9 +341,6 @@ fn of_finding(finding: &Finding) -> Option<Cause> {
     };
     let row = finding.tables.first().and_then(|table| table.rows.first());
     Some(Cause {
-        class,
-        bytes: finding.bytes,
-        title: finding.title.clone(),
         seen: finding.seen.clone(),
         place: row.map_or_else(String::new, |row| row.label.clone()),
         filter: row
@@ -360,20 +348,19 @@ fn of_finding(finding: &Finding) -> Option<Cause> {
             .map_or_else(String::new, |it| it.to_string()),
         setting: finding.setting.clone(),
         advice: finding.to_try.first().cloned().unwrap_or_default(),
+        from: Some(finding.kind),
+        site: row.and_then(|row| row.site),
+        ..Cause::new(class, finding.bytes, finding.title.clone())
     })
 }
 
 fn of_first_pass(device: Device<'_>, failure: &FailedRequest, pass: FirstPass) -> Cause {
     let sites = device.call_sites();
     Cause {
-        class: CauseClass::FirstPass,
-        bytes: pass.needed_bytes,
-        title: pass.title(),
         seen: pass.explanation(),
         place: sites.get(sites.of_stack(failure.stack)).label.clone(),
-        filter: String::new(),
-        setting: None,
         advice: pass.advice().to_owned(),
+        ..Cause::new(CauseClass::FirstPass, pass.needed_bytes, pass.title())
     }
 }
 
@@ -381,18 +368,10 @@ fn of_first_pass(device: Device<'_>, failure: &FailedRequest, pass: FirstPass) -
 fn of_failure(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -> Option<Cause> {
     let sites = device.call_sites();
     let site = &sites.get(sites.of_stack(failure.stack)).label;
-    let class = match failure.verdict() {
-        Verdict::Limit | Verdict::DeviceHadEnough => CauseClass::Limit,
-        Verdict::Others => CauseClass::OtherProcesses,
-        Verdict::RequestTooLarge => CauseClass::RequestTooLarge,
-        Verdict::Waited => CauseClass::PendingFree,
-        Verdict::PoolNotEmptied => CauseClass::PrivatePool,
-        Verdict::OtherBlockFits | Verdict::AllFreeSuffices => elsewhere(device, failure),
-        Verdict::OwnBlockFits
-        | Verdict::OwnPiecesSuffice
-        | Verdict::SegmentTooLarge
-        | Verdict::PiecesAndDeviceSuffice => CauseClass::Fragmentation,
-        Verdict::Unknown | Verdict::LittleFree | Verdict::Short => return None,
+    let class = match failure.verdict().said().of {
+        Of::Live => return None,
+        Of::Class(class) => class,
+        Of::Elsewhere => elsewhere(device, failure),
     };
     let told = overview.findings.iter();
     let same = told
@@ -417,14 +396,12 @@ fn of_failure(device: Device<'_>, overview: &Overview, failure: &FailedRequest) 
         .find(|finding| finding.kind == FindingKind::OutOfMemory);
     let advice = told.and_then(|finding| finding.to_try.first());
     Some(Cause {
-        class,
-        bytes: failure.requested_bytes,
-        title: failure.why()? + &at,
         seen: failure.explanation(),
         place,
         filter,
         setting: told.and_then(|finding| finding.setting.clone()),
         advice: advice.cloned().unwrap_or_default(),
+        ..Cause::new(class, failure.requested_bytes, failure.why()? + &at)
     })
 }
 
@@ -487,24 +464,18 @@ fn too_much_live(
     let others =
         others.map(|_| "If the device has more, others or a limit keep the rest.".to_owned());
     let from = matters.map(|row| format!(", {} from {}", Bytes(row.bytes), named(&row.label)));
+    let title = format!(
+        "{}{}{}",
+        sentences::live(Bytes(live_bytes), all, when),
+        of_role.unwrap_or_default(),
+        from.unwrap_or_default()
+    );
+    let seen: Vec<String> = most.into_iter().chain(others).collect();
     Cause {
-        class: CauseClass::TooMuchLive,
-        bytes: live_bytes,
-        title: format!(
-            "{}{}{}",
-            sentences::live(Bytes(live_bytes), all, when),
-            of_role.unwrap_or_default(),
-            from.unwrap_or_default()
-        ),
-        seen: [most, others]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" "),
+        seen: seen.join(" "),
         filter: filter.map_or_else(String::new, |filter| filter.to_string()),
         place,
-        setting: None,
-        advice: String::new(),
+        ..Cause::new(CauseClass::TooMuchLive, live_bytes, title)
     }
 }
 

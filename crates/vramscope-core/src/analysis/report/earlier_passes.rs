@@ -175,14 +175,10 @@ impl EarlierPasses {
 impl From<EarlierPasses> for Cause {
     fn from(left: EarlierPasses) -> Self {
         Self {
-            class: CauseClass::EarlierPasses,
-            bytes: left.bytes,
-            title: left.title(),
             seen: left.explanation(),
             advice: left.advice(),
-            place: left.place,
-            filter: String::new(),
-            setting: None,
+            place: left.place.clone(),
+            ..Self::new(CauseClass::EarlierPasses, left.bytes, left.title())
         }
     }
 }

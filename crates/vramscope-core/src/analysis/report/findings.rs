@@ -40,10 +40,14 @@ use crate::analysis::recording::Device;
 use crate::analysis::report::device_words;
 use crate::analysis::search::filter::{Filter, rows};
 use crate::analysis::time::selection::{Moments, Selection};
+use crate::listed::listed;
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
-pub use failed_request::{FailedRequest, FreePlace, Verdict, WaitedBlock, sentences};
+pub use super::verdicts::Verdict;
+pub use failed_request::{
+    Explained, FailedRequest, FreePlace, RequestFigure, WaitedBlock, sentences,
+};
 pub use origin::origin;
 pub use program_changes::helpful;
 pub use words::{counted, free_on_device};
@@ -55,60 +59,64 @@ pub const SMALLEST_BYTES: u64 = 16 << 20;
 /// Maximum number of call sites or pools in a table.
 const ROWS: usize = 10;
 
-/// How important a finding is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Something failed, or is going to fail.
-    Problem,
-    /// Memory is wasted.
-    Warning,
-    /// Good to know.
-    Note,
+listed! {
+    /// How important a finding is. Overviews of ranks store its place here.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity {
+        /// Something failed, or is going to fail.
+        Problem,
+        /// Memory is wasted.
+        Warning,
+        /// Good to know.
+        Note,
+    }
 }
 
-/// The kind of a finding.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FindingKind {
-    /// A request failed.
-    OutOfMemory,
-    /// Active memory grows from step to step.
-    Growth,
-    /// Active memory does not grow from step to step, or not steadily.
-    NoGrowth,
-    /// Free memory is scattered between active blocks.
-    Fragmentation,
-    /// Memory allocated during the steps was not freed.
-    NeverFreed,
-    /// Frees are pending: other streams may still use the memory.
-    PendingFree,
-    /// Private pools, of CUDA graphs or of the user, hold memory.
-    PrivatePools,
-    /// Free memory is on streams other than the one with the most memory.
-    OtherStreams,
-    /// Blocks are larger than their requests.
-    Rounding,
-    /// Segments are wholly free.
-    Cached,
-    /// Cached segments had to be released to serve a request.
-    Retries,
-    /// A setting seems to have no effect.
-    Setting,
-    /// What replays with other settings of the allocator amount to.
-    Replay,
-    /// Records of a capture were dropped.
-    RecordsLost,
-    /// Others use much of the device.
-    OtherMemory,
-    /// Changes of the program that would lower the peak.
-    ProgramChanges,
-    /// Segments are given back to CUDA and asked for again, many times.
-    Churn,
-    /// One device holds far more than the others.
-    OddDevice,
-    /// The output of the previous iteration is still held while the next is made.
-    HeldOutput,
+listed! {
+    /// The kind of a finding. Overviews of ranks store its place here: new ones come last.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FindingKind {
+        /// A request failed.
+        OutOfMemory,
+        /// Active memory grows from step to step.
+        Growth,
+        /// Active memory does not grow from step to step, or not steadily.
+        NoGrowth,
+        /// Free memory is scattered between active blocks.
+        Fragmentation,
+        /// Memory allocated during the steps was not freed.
+        NeverFreed,
+        /// Frees are pending: other streams may still use the memory.
+        PendingFree,
+        /// Private pools, of CUDA graphs or of the user, hold memory.
+        PrivatePools,
+        /// Free memory is on streams other than the one with the most memory.
+        OtherStreams,
+        /// Blocks are larger than their requests.
+        Rounding,
+        /// Segments are wholly free.
+        Cached,
+        /// Cached segments had to be released to serve a request.
+        Retries,
+        /// A setting seems to have no effect.
+        Setting,
+        /// What replays with other settings of the allocator amount to.
+        Replay,
+        /// Records of a capture were dropped.
+        RecordsLost,
+        /// Others use much of the device.
+        OtherMemory,
+        /// Changes of the program that would lower the peak.
+        ProgramChanges,
+        /// Segments are given back to CUDA and asked for again, many times.
+        Churn,
+        /// One device holds far more than the others.
+        OddDevice,
+        /// The output of the previous iteration is still held while the next is made.
+        HeldOutput,
+    }
 }
 
 /// What a piece of evidence shows. A front end chooses the view.
@@ -315,24 +323,30 @@ pub struct Replayed {
 impl Replayed {
     /// Whether it lets segments grow, with or without other settings.
     pub(super) fn is_expandable(&self) -> bool {
-        self.changes.contains(EXPANDABLE)
+        self.changes.split(',').any(|setting| setting == EXPANDABLE)
     }
 
     /// What it showed, to follow a verdict.
     #[must_use]
     pub fn words(&self) -> String {
-        let changes = &self.changes;
-        let about = match self.error_bytes {
-            0 => String::new(),
-            bytes => format!(" (± {})", Bytes(bytes)),
-        };
-        match self.serves {
-            true => format!("{changes} serves it"),
-            false => format!(
-                "{}{}{about} would be reserved with {changes}, not {}",
-                if about.is_empty() { "" } else { "about " },
-                Bytes(self.reserved_bytes),
-                Bytes(self.measured_bytes)
+        self.told("about")
+    }
+
+    /// The same as a title.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.told("About")
+    }
+
+    fn told(&self, about: &str) -> String {
+        let (changes, would) = (&self.changes, Bytes(self.reserved_bytes));
+        let measured = Bytes(self.measured_bytes);
+        match (self.serves, self.error_bytes) {
+            (true, _) => format!("{changes} serves it"),
+            (_, 0) => format!("{would} would be reserved with {changes}, not {measured}"),
+            (_, error) => format!(
+                "{about} {would} (± {}) would be reserved with {changes}, not {measured}",
+                Bytes(error)
             ),
         }
     }
@@ -367,6 +381,24 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding with its title alone.
+    #[must_use]
+    pub fn new(kind: FindingKind, severity: Severity, bytes: u64, title: String) -> Self {
+        Self {
+            kind,
+            severity,
+            bytes,
+            title,
+            seen: String::new(),
+            figures: Vec::new(),
+            may_mean: String::new(),
+            setting: None,
+            to_try: Vec::new(),
+            tables: Vec::new(),
+            evidence: Vec::new(),
+        }
+    }
+
     /// What to try, the setting first.
     pub fn advice(&self) -> impl Iterator<Item = &str> {
         let setting = self.setting.iter().map(|setting| &setting.advice);

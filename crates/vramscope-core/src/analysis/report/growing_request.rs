@@ -84,16 +84,12 @@ impl GrowingRequest {
 impl From<GrowingRequest> for Cause {
     fn from(series: GrowingRequest) -> Self {
         Self {
-            class: CauseClass::GrowthPerStep,
-            bytes: series.bytes,
-            title: series.title(),
             seen: series.explanation(),
             advice:
                 "Move what is collected to the CPU as it comes, or keep only what is needed of it."
                     .to_owned(),
-            place: series.place,
-            filter: String::new(),
-            setting: None,
+            place: series.place.clone(),
+            ..Self::new(CauseClass::GrowthPerStep, series.bytes, series.title())
         }
     }
 }

@@ -5,7 +5,6 @@
 
 pub mod allocations;
 pub mod block_stacks;
-pub mod brief;
 pub mod causes;
 pub mod details;
 pub mod device_words;
@@ -30,3 +29,4 @@ mod piled_up;
 pub mod pool_lines;
 pub mod program_changes;
 pub mod summary;
+pub mod verdicts;

@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::causes::{Cause, CauseClass, causes, conclude};
-use super::findings::{Finding, FindingKind, FindingTable, Material, findings, site_table};
+use super::findings::{
+    FailedRequest, Finding, FindingKind, FindingTable, Material, findings, site_table,
+};
 use super::peak_roles::PeakRoles;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::CallSiteId;
@@ -21,6 +23,7 @@ use crate::analysis::time::history::History;
 use crate::analysis::time::lanes::Steps;
 use crate::ids::EventId;
 use crate::model::DeviceIndex;
+use crate::units::Bytes;
 
 /// Maximum number of steps in an overview; the newest are kept.
 const MOST_STEPS: usize = 200;
@@ -189,6 +192,23 @@ impl Overview {
             (None, Some(made_of), Some(cause)) => cause.told(made_of.trim_end_matches('.')),
             (None, Some(made_of), None) => made_of,
             (None, None, None) => "Nothing was ever live.".to_owned(),
+        }
+    }
+
+    /// What happened on the device, in a sentence. `failure`: its last request that failed.
+    #[must_use]
+    pub fn happened(&self, device: Device<'_>, failure: Option<&FailedRequest>) -> String {
+        let name = device.snapshot().device_name(device.index());
+        let peak = Bytes(self.peak.active_bytes);
+        match failure {
+            Some(failure) => format!("{name} ran out of memory: {}.", failure.asked()),
+            None if !self.has_trace => format!(
+                "{name} holds {peak} in the state that was dumped; the file tells of nothing before."
+            ),
+            None if !device.tells_failures() => {
+                format!("{name} peaks at {peak}; the file does not tell whether a request failed.")
+            }
+            None => format!("{name} peaks at {peak}; no request failed."),
         }
     }
 

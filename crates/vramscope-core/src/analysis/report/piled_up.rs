@@ -129,14 +129,10 @@ impl PiledUp {
 impl From<PiledUp> for Cause {
     fn from(piled: PiledUp) -> Self {
         Self {
-            class: CauseClass::NeverFreed,
-            bytes: piled.bytes,
-            title: piled.title(),
             seen: piled.explanation(),
             advice: ADVICE.to_owned(),
-            place: piled.place,
-            filter: String::new(),
-            setting: None,
+            place: piled.place.clone(),
+            ..Self::new(CauseClass::NeverFreed, piled.bytes, piled.title())
         }
     }
 }

@@ -131,8 +131,8 @@ fn lists(codec: &mut Codec<'_>, ranks: &mut [Rank], labels: usize) -> Result<()>
             codec.text(&mut it.why)
         })?;
         codec.list(&mut rank.findings, 4, |codec, it: &mut Told| {
-            choice(codec, &mut it.kind, &KINDS)?;
-            choice(codec, &mut it.severity, &SEVERITIES)?;
+            choice(codec, &mut it.kind, FindingKind::ALL)?;
+            choice(codec, &mut it.severity, Severity::ALL)?;
             codec.number(&mut it.bytes)?;
             codec.text(&mut it.title)
         })?;
@@ -238,28 +238,3 @@ fn choice<T: Copy + PartialEq>(codec: &mut Codec<'_>, value: &mut T, all: &[T]) 
 
 /// By the number that stands for them: new ones come last.
 const RANK_FROM: [RankFrom; 3] = [RankFrom::Order, RankFrom::Name, RankFrom::Given];
-
-/// By the number that stands for them: new ones come last.
-const SEVERITIES: [Severity; 3] = [Severity::Problem, Severity::Warning, Severity::Note];
-
-/// By the number that stands for them: new ones come last.
-const KINDS: [FindingKind; 18] = [
-    FindingKind::OutOfMemory,
-    FindingKind::Growth,
-    FindingKind::NoGrowth,
-    FindingKind::Fragmentation,
-    FindingKind::NeverFreed,
-    FindingKind::PendingFree,
-    FindingKind::PrivatePools,
-    FindingKind::OtherStreams,
-    FindingKind::Rounding,
-    FindingKind::Cached,
-    FindingKind::Retries,
-    FindingKind::Setting,
-    FindingKind::Replay,
-    FindingKind::RecordsLost,
-    FindingKind::OtherMemory,
-    FindingKind::ProgramChanges,
-    FindingKind::Churn,
-    FindingKind::OddDevice,
-];

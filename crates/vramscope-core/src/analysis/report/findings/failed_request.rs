@@ -6,8 +6,6 @@ mod words;
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::{FindingRow, FindingTable, ROWS};
 use crate::analysis::memory::allocator_rules::{self, LARGE_SEGMENT_BYTES, SMALL_BYTES};
 use crate::analysis::memory::allocator_state::{AllocatorState, BlockUse, SizeClass};
@@ -19,12 +17,14 @@ use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::{Device, Recording};
 use crate::analysis::report::dry_run::for_program;
 use crate::analysis::report::overview::SegmentsKnown;
+use crate::analysis::report::verdicts::Verdict;
 use crate::analysis::time::history::History;
 use crate::ids::{EventId, StackId};
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
 pub use waited::WaitedBlock;
+pub use words::{Explained, RequestFigure};
 
 /// The driver maps memory in pages of this size.
 const PAGE_BYTES: u64 = 2 << 20;
@@ -33,65 +33,6 @@ const PAGE_BYTES: u64 = 2 << 20;
 const OTHERS_PART: u64 = 10;
 /// The part of the device that a program's own context and libraries may take: a twentieth.
 const CONTEXT_PART: u64 = 20;
-
-/// Why a request failed: the first of these that applies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// The device reported enough free memory for the segment, and the settings limit the process to a share of it.
-    Limit,
-    /// The device reported enough free memory for the segment: CUDA was not even asked, or another process was quicker.
-    DeviceHadEnough,
-    /// The file has no reliable segments, so free blocks are unknown; or it does not tell what the device had free.
-    Unknown,
-    /// A block of the request's own arena was large enough, but waited for another stream until it was too late.
-    Waited,
-    /// A free block of the request's own arena and size class was large enough, if its derived size is right.
-    OwnBlockFits,
-    /// The request's own private pool had segments in which nothing was live, and with them CUDA had had enough.
-    PoolNotEmptied,
-    /// A free block of another pool, stream or size class was large enough.
-    OtherBlockFits,
-    /// The free blocks of its own arena and size class were large enough together.
-    OwnPiecesSuffice,
-    /// The device had enough for the request, but not for the segment that PyTorch allocates for it.
-    SegmentTooLarge,
-    /// The free blocks of its own arena and size class and the free memory of the device were enough together.
-    PiecesAndDeviceSuffice,
-    /// All free memory together was enough.
-    AllFreeSuffices,
-    /// In pieces, or with what the device had, it was, but it is little of what was reserved: had this request been served,
-    /// one soon after would have failed.
-    LittleFree,
-    /// It was not, but without what others had taken of the device it would have been.
-    Others,
-    /// All that the program held and the device had free together was not enough, or it is more than the whole device.
-    RequestTooLarge,
-    /// All free memory together was not enough.
-    Short,
-}
-
-impl Verdict {
-    /// The verdict in a few words, for tables.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Limit => "the limit of the process",
-            Self::DeviceHadEnough => "refused without need: a limit?",
-            Self::Waited => "a block waited for a stream",
-            Self::PoolNotEmptied => "its pool kept empty segments",
-            Self::Others => "held by others",
-            Self::SegmentTooLarge => "no room for a segment",
-            Self::Unknown => "not known",
-            Self::OwnBlockFits => "a free block was not used",
-            Self::OtherBlockFits => "free in another pool or stream",
-            Self::OwnPiecesSuffice | Self::PiecesAndDeviceSuffice => "fragmentation",
-            Self::AllFreeSuffices => "free in several pools or streams",
-            Self::RequestTooLarge => "the request itself is too large",
-            Self::LittleFree | Self::Short => "too much in use",
-        }
-    }
-}
 
 /// A failed request in figures.
 #[derive(Clone, PartialEq, Debug)]
@@ -260,17 +201,7 @@ impl FailedRequest {
     /// Why the request failed.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        match self.of_figures() {
-            Verdict::OwnPiecesSuffice
-            | Verdict::SegmentTooLarge
-            | Verdict::PiecesAndDeviceSuffice
-            | Verdict::AllFreeSuffices
-                if !self.has_much_free() =>
-            {
-                Verdict::LittleFree
-            }
-            verdict => verdict,
-        }
+        Verdict::of(self)
     }
 
     /// Whether what was free is more than the pieces that a nearly full device always has: a tenth of what was reserved.
@@ -278,48 +209,8 @@ impl FailedRequest {
         u128::from(self.all_free_bytes()) * 10 >= u128::from(self.gap.reserved_bytes)
     }
 
-    fn of_figures(&self) -> Verdict {
-        let wanted = self.requested_bytes;
-        if self.exceeded_bytes().is_some() {
-            return Verdict::RequestTooLarge;
-        }
-        let Some(device) = self.device_free_bytes else {
-            return Verdict::Unknown;
-        };
-        if device >= self.segment_bytes {
-            match self.granted_share {
-                Some(_) => Verdict::Limit,
-                None => Verdict::DeviceHadEnough,
-            }
-        } else if !self.has_state {
-            Verdict::Unknown
-        } else if self.waited.is_some() {
-            Verdict::Waited
-        } else if self.own_largest_bytes >= wanted {
-            Verdict::OwnBlockFits
-        } else if self.pool_could_give_back() {
-            Verdict::PoolNotEmptied
-        } else if self.other_fitting > 0 {
-            Verdict::OtherBlockFits
-        } else if self.own_free_bytes >= wanted {
-            Verdict::OwnPiecesSuffice
-        } else if device >= wanted {
-            Verdict::SegmentTooLarge
-        } else if self.own_free_bytes.saturating_add(device) >= wanted {
-            Verdict::PiecesAndDeviceSuffice
-        } else if self.all_free_bytes() >= wanted {
-            Verdict::AllFreeSuffices
-        } else if self.others_suffice() {
-            Verdict::Others
-        } else if self.reachable_bytes() < wanted {
-            Verdict::RequestTooLarge
-        } else {
-            Verdict::Short
-        }
-    }
-
     /// The whole device, if that is less than the request: then it does not matter what was free.
-    fn exceeded_bytes(&self) -> Option<u64> {
+    pub(in super::super) fn exceeded_bytes(&self) -> Option<u64> {
         let device = self.device_bytes?;
         let had_enough = self
             .device_free_bytes
@@ -335,14 +226,14 @@ impl FailedRequest {
 
     /// Whether empty segments of the request's private pool and the device together had enough. Those of the default pool
     /// are given back before a request fails.
-    fn pool_could_give_back(&self) -> bool {
+    pub(in super::super) fn pool_could_give_back(&self) -> bool {
         let both = self.gap.empty_bytes.saturating_add(self.known_free_bytes());
         let is_private = self.kind == AllocatorKind::Torch && self.arena.pool.is_private();
         is_private && self.gap.empty_bytes > 0 && both >= self.segment_bytes
     }
 
     /// Whether others hold a good part of the device, and the request would have been served without them.
-    fn others_suffice(&self) -> bool {
+    pub(in super::super) fn others_suffice(&self) -> bool {
         let others = match self.others_bytes() {
             // Every program's context, modules and libraries take some.
             Some(bytes) if bytes >= self.device_bytes.unwrap_or(0) / OTHERS_PART => {

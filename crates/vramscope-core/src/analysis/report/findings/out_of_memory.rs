@@ -2,12 +2,11 @@
 
 use super::words::by_operator_at;
 use super::{
-    Evidence, EvidenceOf, FailedRequest, Finding, FindingKind, Material, ROWS, Severity, Verdict,
-    free_on_device, helpful, origin, program_changes, site_table,
+    Evidence, EvidenceOf, FailedRequest, Figure, Finding, FindingKind, Material, ROWS, Severity,
+    helpful, origin, program_changes, site_table,
 };
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
-use crate::analysis::report::first_pass::FirstPass;
-use crate::units::{Bytes, Count};
+use crate::units::Count;
 
 /// Maximum number of earlier failures that are linked to.
 const LINKED: usize = 5;
@@ -28,11 +27,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     );
     let live = live_at(history, moment);
     let top = top_call_sites(material.device, live, ROWS);
-    let title = format!(
-        "Out of memory: {} requested, {}",
-        Bytes(failure.requested_bytes),
-        free_on_device(failure.device_free_bytes)
-    );
+    let title = format!("Out of memory: {}", failure.asked());
     let live_table = site_table("Live when it failed, by call site", &top);
     let free_table = failure
         .has_state
@@ -42,13 +37,17 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let changes_table =
         (!changes.is_empty()).then(|| program_changes::table(saved, &changes, false));
     let less = changes.iter().map(program_changes::sentence);
-    let first = FirstPass::of(material.device, &failure);
-    let own = first.iter().map(|pass| pass.advice().to_owned());
-    let own = own.chain(failure.to_try());
-    let to_try: Vec<String> = match is_about_size(failure.verdict()) {
+    let explained = failure.explained(material.device, material.config);
+    let own = explained.to_try.into_iter();
+    let to_try: Vec<String> = match failure.verdict().is_about_size() {
         true => less.chain(own).collect(),
-        false => own.into_iter().chain(less).collect(),
+        false => own.chain(less).collect(),
     };
+    let figures = failure.figures(material.device).into_iter();
+    let figures = figures.filter_map(|figure| {
+        let label = figure.label.to_owned();
+        figure.bytes.map(|bytes| Figure { label, bytes })
+    });
     let by = by_operator_at(material.device.call_sites(), failure.stack);
     let seen = failure.seen(recording, failures.len() as u64, &by);
     let seen = format!("{seen} {}", origin(material.device, moment));
@@ -58,12 +57,9 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         bytes: failure.requested_bytes,
         title,
         seen: seen.trim_end().to_owned(),
-        figures: failure.figures(),
-        may_mean: match &first {
-            Some(pass) => format!("{}. {}", pass.title(), pass.explanation()),
-            None => failure.may_mean(),
-        },
-        setting: failure.setting(material.config).filter(|_| first.is_none()),
+        figures: figures.collect(),
+        may_mean: explained.may_mean,
+        setting: explained.setting,
         to_try,
         tables: [live_table]
             .into_iter()
@@ -89,17 +85,4 @@ fn evidence(failures: &[u32], moment: u32) -> Vec<Evidence> {
         Evidence::moment(label, EvidenceOf::LiveMemory, moment)
     }));
     evidence
-}
-
-/// Whether a smaller program is what a request needed most.
-fn is_about_size(verdict: Verdict) -> bool {
-    !matches!(
-        verdict,
-        Verdict::Waited
-            | Verdict::PoolNotEmptied
-            | Verdict::Limit
-            | Verdict::DeviceHadEnough
-            | Verdict::Others
-            | Verdict::RequestTooLarge
-    )
 }

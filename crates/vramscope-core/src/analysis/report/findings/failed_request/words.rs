@@ -1,15 +1,67 @@
-//! The text of a failed request, for PyTorch's allocator and for the driver.
+//! The text of a failed request, for PyTorch's allocator and for the driver. What is said of why it failed is in
+//! [`verdicts`](crate::analysis::report::verdicts).
 
-use super::super::words::counted;
-use super::super::{Figure, SettingAdvice};
-use super::sentences::{self, ASK_SIZE, JOINS, NO_ARRANGEMENT};
-use super::{FailedRequest, Verdict};
+use super::super::SettingAdvice;
+use super::super::words::{counted, free_on_device};
+use super::FailedRequest;
+use super::sentences::JOINS;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::settings::AllocatorConfig;
-use crate::analysis::recording::Recording;
+use crate::analysis::recording::{Device, Recording};
+use crate::analysis::report::device_words::is_cuda;
+use crate::analysis::report::first_pass::FirstPass;
+use crate::analysis::report::verdicts::{ASK_SIZE, Verdict, WHO};
 use crate::units::{Bytes, Count};
 
+/// A figure of a failed request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestFigure {
+    /// Its key in JSON, with the unit.
+    pub key: &'static str,
+    /// Its label.
+    pub label: &'static str,
+    /// Its value; `None` if it is unknown, or nothing to speak of.
+    pub bytes: Option<u64>,
+    /// A remark; may be empty.
+    pub remark: String,
+}
+
+impl RequestFigure {
+    fn with(self, remark: impl Into<String>) -> Self {
+        Self {
+            remark: remark.into(),
+            ..self
+        }
+    }
+}
+
+fn figure(key: &'static str, label: &'static str, bytes: Option<u64>) -> RequestFigure {
+    RequestFigure {
+        key,
+        label,
+        bytes,
+        remark: String::new(),
+    }
+}
+
+/// What is behind a failed request.
+pub struct Explained {
+    /// Why it may have failed, in sentences.
+    pub may_mean: String,
+    /// A setting of the allocator that may serve it, as long as no replay tells.
+    pub setting: Option<SettingAdvice>,
+    /// What else to try, a sentence each.
+    pub to_try: Vec<String>,
+}
+
 impl FailedRequest {
+    /// What was asked for, and what was free: `80.0 MiB requested, 36.0 MiB free on the device`.
+    #[must_use]
+    pub fn asked(&self) -> String {
+        let free = free_on_device(self.device_free_bytes);
+        format!("{} requested, {free}", Bytes(self.requested_bytes))
+    }
+
     /// What happened. `failures`: number of failed requests including this one; `at`: see [`at_site`].
     ///
     /// [`at_site`]: super::words::at_site
@@ -105,95 +157,94 @@ impl FailedRequest {
         text
     }
 
-    /// The figures with their labels, as far as they are known.
-    pub(in super::super) fn figures(&self) -> Vec<Figure> {
+    /// The request and the memory around it in figures. `device` is its device.
+    #[must_use]
+    pub fn figures(&self, device: Device<'_>) -> Vec<RequestFigure> {
+        let is_host = device.snapshot().is_host(device.index());
+        let is_cuda = is_cuda(device.snapshot(), device.index());
+        let is_torch = self.kind == AllocatorKind::Torch;
+        let some = |bytes: u64| Some(bytes).filter(|&bytes| bytes > 0);
+        let missing = self.requested_bytes.saturating_sub(self.all_free_bytes());
+        let knows_missing = self.has_state && self.device_free_bytes.is_some();
+        let aligned = match is_torch && !is_host {
+            true => "as PyTorch aligns it",
+            false => "",
+        };
+        let asked = match is_cuda {
+            true => "asked of CUDA",
+            false => "asked of the device",
+        };
+        // The host's allocator asks for what is requested.
+        let segment = (!is_host).then_some(self.segment_bytes);
+        let mut figures = vec![
+            figure("requested_bytes", "requested", Some(self.requested_bytes)).with(aligned),
+            figure("segment_bytes", asked, segment),
+            figure(
+                "device_free_bytes",
+                "free on the device",
+                self.device_free_bytes,
+            ),
+        ];
+        if self.device_bytes.is_some() {
+            figures.extend([
+                figure("device_bytes", "device", self.device_bytes),
+                figure("others_bytes", "held by others", self.others_bytes())
+                    .with("CUDA context, NCCL, other processes"),
+            ]);
+        }
+        figures.extend(self.held_figures());
+        figures.extend([
+            figure(
+                "missing_bytes",
+                "missing",
+                some(missing).filter(|_| knows_missing),
+            )
+            .with("even if all that is free were in one piece"),
+            figure("given_back_bytes", "given back", some(self.released_bytes))
+                .with("cached segments, right before"),
+        ]);
+        figures
+    }
+
+    /// The allocator's memory, and how much of it could have served the request.
+    fn held_figures(&self) -> [RequestFigure; 7] {
         let gap = &self.gap;
         let (held, free) = match self.kind {
             AllocatorKind::Torch => ("held by PyTorch", "free in PyTorch"),
-            AllocatorKind::Driver => ("held by the program", "free in that"),
+            AllocatorKind::Driver => ("held", "free in that"),
         };
-        let figures = [
-            ("requested", Some(self.requested_bytes)),
-            ("free on the device", self.device_free_bytes),
-            ("held by others", self.others_bytes()),
-            (held, Some(gap.reserved_bytes)),
-            ("live", Some(gap.requested_bytes)),
-            (
-                "waiting for other streams",
-                Some(gap.pending_bytes).filter(|&bytes| bytes > 0),
+        let known = |bytes: u64| self.has_state.then_some(bytes);
+        let some = |bytes: u64| known(bytes).filter(|&bytes| bytes > 0);
+        let usable = match self.own_free_blocks {
+            0 => "no free block of its pool, stream and size".to_owned(),
+            1 => "one free block of its pool, stream and size".to_owned(),
+            blocks => format!("in {blocks} free blocks of its pool, stream and size"),
+        };
+        [
+            figure("reserved_bytes", held, known(gap.reserved_bytes)),
+            figure("in_use_bytes", "live", known(gap.requested_bytes))
+                .with("by what was allocated and not freed"),
+            figure("pending_bytes", "pending free", some(gap.pending_bytes))
+                .with("freed, but other streams may still use it"),
+            figure("rounding_bytes", "rounding", some(gap.rounding_bytes)),
+            figure("free_bytes", free, known(gap.free_bytes())),
+            figure("usable_bytes", "usable for it", known(self.own_free_bytes)).with(usable),
+            figure(
+                "largest_usable_bytes",
+                "largest usable",
+                known(self.own_largest_bytes),
             ),
-            (
-                "rounding",
-                Some(gap.rounding_bytes).filter(|&bytes| bytes > 0),
-            ),
-            (free, Some(gap.free_bytes())),
-            ("usable for the request", Some(self.own_free_bytes)),
-            ("largest usable piece", Some(self.own_largest_bytes)),
-        ];
-        let known = if self.has_state { figures.len() } else { 2 };
-        let figures = figures.into_iter().take(known);
-        figures
-            .filter_map(|(label, bytes)| {
-                let label = label.to_owned();
-                bytes.map(|bytes| Figure { label, bytes })
-            })
-            .collect()
+        ]
     }
 
     /// Why the request failed, in one sentence without its stop; `None` if only what was live then tells why.
     #[must_use]
     pub fn why(&self) -> Option<String> {
-        let wanted = Bytes(self.requested_bytes);
-        if let Some(device) = self.exceeded_bytes() {
-            return Some(sentences::larger_than(wanted, Bytes(device)));
-        }
-        let left = Bytes(self.device_free_bytes?);
-        let (free, largest) = (Bytes(self.own_free_bytes), Bytes(self.own_largest_bytes));
-        Some(match self.verdict() {
-            Verdict::Limit => self.limit(),
-            Verdict::DeviceHadEnough => sentences::refused(left, wanted),
-            Verdict::Waited => format!(
-                "A block of {} that would have served it was freed, but waited for another stream",
-                Bytes(self.waited.map_or(0, |block| block.bytes))
-            ),
-            Verdict::PoolNotEmptied => format!(
-                "Its private pool kept {} in segments in which nothing was live, which would have served it",
-                Bytes(self.gap.empty_bytes)
-            ),
-            Verdict::OwnBlockFits => {
-                format!("A free block of {largest} was not used for a request of {wanted}")
-            }
-            Verdict::OtherBlockFits => format!(
-                "A free block of {} would have served it, but belongs to another {}",
-                Bytes(self.other_largest_bytes),
-                match self.kind {
-                    AllocatorKind::Torch => "pool or stream",
-                    AllocatorKind::Driver => "memory pool",
-                }
-            ),
-            Verdict::OwnPiecesSuffice => {
-                format!("Fragmented: {free} free, the largest piece {largest}")
-            }
-            Verdict::PiecesAndDeviceSuffice => format!(
-                "Fragmented: {free} free in pieces, the largest {largest}, and {left} left on the device"
-            ),
-            Verdict::SegmentTooLarge => format!(
-                "{left} were left on the device, but not the {} that a request of {wanted} takes there",
-                Bytes(self.segment_bytes)
-            ),
-            Verdict::AllFreeSuffices => format!(
-                "Fragmented: {} free in several pools or streams, the largest piece that it could use {largest}",
-                Bytes(self.all_free_bytes())
-            ),
-            Verdict::Others => self.others(),
-            Verdict::RequestTooLarge => sentences::too_large(wanted, Bytes(self.reachable_bytes())),
-            Verdict::Unknown | Verdict::LittleFree | Verdict::Short => return None,
-        })
+        self.verdict().said().why.map(|why| why(self))
     }
 
     /// Why the request may have failed, in sentences that begin with [`why`](Self::why).
-    #[must_use]
-    pub fn may_mean(&self) -> String {
+    fn may_mean(&self) -> String {
         if self.device_free_bytes.is_none() && self.verdict() == Verdict::Unknown {
             return "The file does not tell what the device had free, so that it is not known why that did not do."
                 .to_owned();
@@ -208,178 +259,55 @@ impl FailedRequest {
     /// What is behind [`why`](Self::why); may be empty.
     #[must_use]
     pub fn explanation(&self) -> String {
-        let text = match (self.kind, self.verdict()) {
-            (_, Verdict::RequestTooLarge) if self.exceeded_bytes().is_some() => {
-                sentences::LARGER_MEANS
-            }
-            (_, Verdict::RequestTooLarge) => sentences::TOO_LARGE_MEANS,
-            (_, Verdict::Others) => return self.taken_means(),
-            (AllocatorKind::Driver, verdict) => driver_explanation(verdict),
-            (_, Verdict::Limit) => {
-                return format!(
-                    "The device had enough. PyTorch held {} and refused without asking CUDA.",
-                    Bytes(self.gap.reserved_bytes)
-                );
-            }
-            (_, Verdict::Waited) => return self.waited_means(),
-            (_, Verdict::Short) => {
-                return format!(
-                    "{NO_ARRANGEMENT} What else is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
-                );
-            }
-            (_, verdict) => verdict.means(),
-        };
-        text.to_owned()
-    }
-
-    fn limit(&self) -> String {
-        let share = self.granted_share.unwrap_or(1.0);
-        let of = match self.device_bytes {
-            Some(device) => format!(
-                " of the device, {} of {}",
-                Bytes((device as f64 * share) as u64),
-                Bytes(device)
-            ),
-            None => " of the device".to_owned(),
-        };
-        format!("Refused at a limit: per_process_memory_fraction grants this process {share}{of}")
-    }
-
-    fn waited_means(&self) -> String {
-        let served = match self.waited.and_then(|block| block.served) {
-            Some(moment) => format!(
-                " The same request was served from it at event {}, without new memory from CUDA.",
-                Count(moment.into())
-            ),
-            None => String::new(),
-        };
-        format!(
-            "PyTorch waits for such blocks before it gives up, but then asks CUDA instead of looking at them again \
-             (pytorch#189504).{served}"
-        )
-    }
-
-    fn others(&self) -> String {
-        let (did, bytes) = match self.others_bytes() {
-            Some(bytes) => ("held", bytes),
-            None => ("took", self.taken_bytes()),
-        };
-        sentences::others(did, Bytes(bytes))
-    }
-
-    fn taken_means(&self) -> String {
-        match self.others_bytes() {
-            Some(_) => String::new(),
-            None => format!(
-                "Earlier, this process had or could have had {}.",
-                Bytes(self.earlier_bytes)
-            ),
+        let said = self.verdict().said();
+        let is_driver = self.kind == AllocatorKind::Driver && !said.driver_means.is_empty();
+        match said.means_here {
+            _ if is_driver => said.driver_means.to_owned(),
+            Some(means) => means(self),
+            None => said.means.to_owned(),
         }
     }
 
-    /// A setting of the allocator that may serve it, as long as no replay tells.
+    /// What may be behind it and what to try. Where it ended a first pass that needs more than there is, it is about that.
     #[must_use]
-    pub fn setting(&self, config: &AllocatorConfig) -> Option<SettingAdvice> {
-        let is_scattered = matches!(
-            self.verdict(),
-            Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
-        );
-        let setting = SettingAdvice::expandable(config, JOINS);
-        setting.filter(|_| is_scattered && self.kind == AllocatorKind::Torch)
+    pub fn explained(&self, device: Device<'_>, config: &AllocatorConfig) -> Explained {
+        let mut to_try = self.to_try();
+        if let Some(pass) = FirstPass::of(device, self) {
+            to_try.insert(0, pass.advice().to_owned());
+            return Explained {
+                may_mean: format!("{}. {}", pass.title(), pass.explanation()),
+                setting: None,
+                to_try,
+            };
+        }
+        let joins = self.kind == AllocatorKind::Torch && self.verdict().said().is_scattered;
+        Explained {
+            may_mean: self.may_mean(),
+            setting: SettingAdvice::expandable(config, JOINS).filter(|_| joins),
+            to_try,
+        }
     }
 
-    /// What to try beside a [`setting`](Self::setting), a sentence each.
-    #[must_use]
-    pub fn to_try(&self) -> Vec<String> {
-        if self.kind == AllocatorKind::Driver {
-            return self.driver_to_try();
+    /// What to try, a sentence each.
+    fn to_try(&self) -> Vec<String> {
+        let said = self.verdict().said();
+        if self.kind == AllocatorKind::Torch {
+            let dry_run = self.dry_run.clone().filter(|_| said.asks_for_less);
+            let list = said.to_try.iter().map(|&text| text.to_owned());
+            return list.chain(dry_run).collect();
         }
-        let verdict = self.verdict();
-        let list = verdict.to_try().into_iter().map(str::to_owned);
-        let dry_run = self.dry_run.clone().filter(|_| verdict.asks_for_less());
-        list.chain(dry_run).collect()
-    }
-
-    /// What to try if an allocation of the driver failed.
-    fn driver_to_try(&self) -> Vec<String> {
-        let verdict = self.verdict();
-        let mut list: Vec<&str> = Vec::new();
-        if matches!(verdict, Verdict::DeviceHadEnough | Verdict::Limit) {
-            list.push("Look for a limit of the pool (maxSize in cuMemPoolCreate), and at nvidia-smi for other processes.");
-        }
-        if verdict == Verdict::OwnBlockFits {
-            list.push(
-                "Allocate on the stream that freed the memory, or order the two streams by an event; synchronize the stream \
-                 that freed it.",
-            );
-        }
-        if matches!(
-            verdict,
-            Verdict::OwnPiecesSuffice | Verdict::PiecesAndDeviceSuffice | Verdict::AllFreeSuffices
-        ) {
-            list.push("Keep what lives long apart from what comes and goes: a pool of its own (cuMemPoolCreate), or one large allocation that the program divides itself.");
-        }
-        if matches!(verdict, Verdict::OtherBlockFits | Verdict::AllFreeSuffices) {
-            list.push("Synchronize, then cuMemPoolTrimTo(pool, 0) for the pools that hold free memory; or allocate from one pool only.");
-        }
+        let mut list = said.driver_to_try.to_vec();
         let others = self.others_bytes().unwrap_or(0);
         if others >= self.device_bytes.unwrap_or(u64::MAX) / 10 {
-            list.push(
-                "See who else is on the device: nvidia-smi lists processes and what each holds.",
-            );
+            list.push(WHO);
         }
-        list.push(match verdict {
+        list.push(match self.verdict() {
             Verdict::RequestTooLarge => ASK_SIZE,
             _ => "Look through what was live then: buffers kept from before, and who holds them.",
         });
-        if matches!(
-            verdict,
-            Verdict::Short | Verdict::LittleFree | Verdict::SegmentTooLarge
-        ) {
+        if said.asks_for_less {
             list.push("Work on less at a time: a smaller batch, shorter sequences, fewer buffers at once.");
         }
         list.into_iter().map(str::to_owned).collect()
-    }
-}
-
-/// What is behind a failure of the driver.
-fn driver_explanation(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::DeviceHadEnough => {
-            "Something other than the device's memory refused the request: a limit of the memory pool, or another \
-             process that took memory at that instant."
-        }
-        Verdict::SegmentTooLarge => {
-            "The driver maps memory in pages of 2 MiB, and there was no room for the last one."
-        }
-        Verdict::Unknown => {
-            "The file has no segments that can be trusted, so that it is not known what the program held and why \
-             that did not do."
-        }
-        Verdict::OwnBlockFits => {
-            "Memory that was freed on one stream serves another only after the first has got there; and cuMemAlloc does \
-             not use what pools hold."
-        }
-        Verdict::OtherBlockFits | Verdict::AllFreeSuffices => "Memory pools do not share.",
-        Verdict::OwnPiecesSuffice => {
-            "There was enough free memory in the pool, but not in one piece."
-        }
-        Verdict::PiecesAndDeviceSuffice => {
-            "They would have been enough together: the driver could not give the pieces back, as other allocations lie in \
-             the same mappings."
-        }
-        Verdict::LittleFree => {
-            "What was free would have done for this request, but was little and in pieces: less must be live at that moment, or \
-             others must hold less."
-        }
-        // The rest is only told of PyTorch's allocator, or with figures.
-        Verdict::Others
-        | Verdict::Limit
-        | Verdict::Waited
-        | Verdict::PoolNotEmptied
-        | Verdict::RequestTooLarge
-        | Verdict::Short => {
-            "No other arrangement of these blocks would have helped: less must be live at that moment, or others must hold less."
-        }
     }
 }
