@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::components::hooks::use_effect_on;
 use web_sys::HtmlInputElement;
 use yew::prelude::*;
 
@@ -57,7 +56,7 @@ pub fn App(props: &AppProps) -> Html {
     let theme = state.theme.resolve(use_system_is_dark());
     use_theme_attribute(state.theme, state.is_embedded);
     use_address(&state, &props.sources);
-    use_effect_on(state.title(), |title| {
+    use_effect_with(state.title(), |title| {
         gloo::utils::document().set_title(title)
     });
     let editor = use_editor_setting();
@@ -103,7 +102,7 @@ fn use_linked(
     let (linked, own): (Vec<_>, Vec<_>) = sources.iter().cloned().partition(is_linked);
     {
         let commands = commands.clone();
-        use_effect_on((own, linked.clone()), move |(own, linked)| {
+        use_effect_with((own, linked.clone()), move |(own, linked)| {
             commands.open.emit(own.clone());
             if linked.len() > UNASKED_FILES {
                 let hosts = linked.iter().filter_map(Source::linked_host).collect();
@@ -118,7 +117,7 @@ fn use_linked(
     let downloads: Vec<_> = state.linked_downloads().collect();
     {
         let session = commands.session.clone();
-        use_effect_on((holds, downloads.clone()), move |(holds, downloads)| {
+        use_effect_with((holds, downloads.clone()), move |(holds, downloads)| {
             for session in downloads.iter().filter_map(|&id| session.emit(id)) {
                 session.hold(*holds);
             }

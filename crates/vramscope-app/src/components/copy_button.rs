@@ -1,6 +1,5 @@
 //! A button that copies a text and reports the result.
 
-use crate::components::hooks::use_kept;
 use yew::prelude::*;
 
 use super::icons::{Glyph, Icon};
@@ -27,7 +26,7 @@ pub(super) struct CopyButtonProps {
 #[component]
 pub(super) fn CopyButton(props: &CopyButtonProps) -> Html {
     // Whether copying worked, for a moment after a click.
-    let outcome = use_kept(|| None::<bool>);
+    let outcome = use_state_eq(|| None::<bool>);
     let onclick = {
         let (text, outcome) = (props.text.clone(), outcome.clone());
         Callback::from(move |_: MouseEvent| {

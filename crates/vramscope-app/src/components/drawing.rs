@@ -3,7 +3,7 @@
 use web_sys::{HtmlCanvasElement, ImageBitmap};
 use yew::prelude::*;
 
-use super::hooks::{use_closing, use_effect_on};
+use super::hooks::use_closing;
 use crate::canvas::{FONT, show_bitmap};
 use vramscope_view::scene::Scene;
 
@@ -16,7 +16,7 @@ pub(super) fn drawing(scene: &Scene, size_px: (u32, u32)) -> Html {
 #[hook]
 pub(super) fn use_bitmap(canvas: &NodeRef, bitmap: Option<ImageBitmap>) {
     let canvas = canvas.clone();
-    use_effect_on(bitmap.clone(), move |bitmap| {
+    use_effect_with(bitmap.clone(), move |bitmap| {
         if let Some((canvas, bitmap)) = canvas.cast::<HtmlCanvasElement>().zip(bitmap.as_ref()) {
             show_bitmap(&canvas, (bitmap.width(), bitmap.height()), bitmap, 0.0);
             let _ = canvas.set_attribute("data-drawn", "");

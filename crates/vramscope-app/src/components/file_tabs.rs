@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use crate::components::hooks::use_effect_on;
 use web_sys::HtmlElement;
 use yew::prelude::*;
 
@@ -113,7 +112,7 @@ fn FileTab(props: &FileTabProps) -> Html {
         // Scrolled into view again when more tabs, or the choices of a file that is now open, leave
         // less space.
         let room = (is_current, props.spot, props.count);
-        use_effect_on(room, move |(is_current, ..)| {
+        use_effect_with(room, move |(is_current, ..)| {
             let Some(element) = node.cast::<HtmlElement>().filter(|_| *is_current) else {
                 return;
             };

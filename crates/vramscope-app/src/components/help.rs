@@ -1,6 +1,5 @@
 //! The list of all keys and gestures.
 
-use crate::components::hooks::use_effect_on;
 use web_sys::HtmlElement;
 use yew::prelude::*;
 
@@ -17,7 +16,7 @@ pub(super) fn Help() -> Html {
     let node = use_node_ref();
     {
         let node = node.clone();
-        use_effect_on((), move |()| {
+        use_effect_with((), move |()| {
             let before = gloo::utils::document().active_element().and_then(to_html);
             if let Some(dialog) = node.cast::<HtmlElement>() {
                 let _ = dialog.focus();

@@ -7,7 +7,6 @@ use vramscope_protocol::{Adopted, Answer, Failure, Reply};
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
-use super::hooks::use_effect_on;
 use crate::browser::clock;
 use crate::browser::live::{self, Listener};
 use crate::engine::{Session, SessionId};
@@ -49,7 +48,7 @@ fn Follower(props: &FollowerProps) -> Html {
     let (id, file) = (props.id, &props.file);
     {
         let dispatch = commands.dispatch.clone();
-        use_effect_on((), move |()| {
+        use_effect_with((), move |()| {
             let listener = listen(dispatch);
             move || drop(listener)
         });
@@ -58,7 +57,7 @@ fn Follower(props: &FollowerProps) -> Html {
     let known = (file.version, file.failures);
     {
         let session = props.session.clone();
-        use_effect_on((props.wanted.clone(), known), move |(wanted, known)| {
+        use_effect_with((props.wanted.clone(), known), move |(wanted, known)| {
             let (asked, from) = &mut *on_its_way.borrow_mut();
             let is_new = wanted.is_some() && (asked != wanted || known.1 > 0);
             if !is_new || *from == Some(*known) {
@@ -74,7 +73,7 @@ fn Follower(props: &FollowerProps) -> Html {
         });
     }
     let (session, file) = (props.session.clone(), file.clone());
-    use_effect_on((file.has_next, file.version), move |_| {
+    use_effect_with((file.has_next, file.version), move |_| {
         let Some(question) = adoption(&file) else {
             return;
         };
@@ -170,7 +169,7 @@ struct LiveBadgeProps {
 #[component]
 fn LiveBadge(props: &LiveBadgeProps) -> Html {
     let redraw = use_force_update();
-    use_effect_on((), move |()| {
+    use_effect_with((), move |()| {
         let ticks = Interval::new(TICK_MS, move || redraw.force_update());
         move || drop(ticks)
     });

@@ -9,7 +9,6 @@ use yew::prelude::*;
 
 use super::icons::{Glyph, Icon};
 use crate::browser::kept;
-use crate::components::hooks::use_kept;
 
 /// The key of the setting in local storage.
 const KEPT_AS: &str = "vramscope.editor";
@@ -37,7 +36,7 @@ pub(super) struct Editor {
 /// Loads the setting; the root component provides it to all others.
 #[hook]
 pub(super) fn use_editor_setting() -> Editor {
-    let setting = use_kept(|| Rc::new(kept::get::<EditorSetting>(KEPT_AS).unwrap_or_default()));
+    let setting = use_state_eq(|| Rc::new(kept::get::<EditorSetting>(KEPT_AS).unwrap_or_default()));
     let links = use_memo((*setting).clone(), |setting| {
         EditorLinks::parse(&setting.pattern, &setting.swaps)
             .ok()

@@ -1,6 +1,5 @@
 //! A picture over the x axis: its canvases, their pointer handlers, and the elements over them.
 
-use crate::components::hooks::use_effect_on;
 use vramscope_protocol::{Answer, Bounds, DrawRequest, Hit, Look, Minimap, Picture};
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
@@ -133,7 +132,7 @@ fn label(picture: Picture) -> String {
 #[hook]
 fn use_box(canvas: &TimelineCanvas, draft: Option<Draft>) {
     let boxed = draft.filter(|(kind, ..)| *kind == DragKind::Box);
-    use_effect_on((canvas.clone(), boxed), |(canvas, boxed)| {
+    use_effect_with((canvas.clone(), boxed), |(canvas, boxed)| {
         canvas.select(boxed.map(|(_, from, to)| BoxCss { from, to }));
     });
 }
@@ -158,7 +157,7 @@ fn use_canvas(session: &Session, nodes: &[NodeRef; 2], commands: &Commands) -> T
         TimelineCanvas::new(session, dispatch.reform(answer))
     });
     let nodes = nodes.clone();
-    use_effect_on((*canvas).clone(), move |canvas| {
+    use_effect_with((*canvas).clone(), move |canvas| {
         let [picture, overlay] = nodes.map(|node| node.cast::<HtmlCanvasElement>());
         if let (Some(picture), Some(overlay)) = (picture, overlay) {
             canvas.attach(Canvases { picture, overlay });
@@ -188,7 +187,7 @@ fn use_picture(
     };
     let stage = stage.clone();
     let wanted = (canvas.clone(), draw.clone(), bounds);
-    use_effect_on(wanted, move |(canvas, _, bounds)| {
+    use_effect_with(wanted, move |(canvas, _, bounds)| {
         // After the first rendering the area is known, but the next one, which shows what lies over the picture, takes
         // some time. The picture is drawn meanwhile.
         if let Some(area) = area.or_else(|| plot_area(&stage)) {
@@ -197,11 +196,11 @@ fn use_picture(
         }
     });
     let pinned = props.view.pinned_thing();
-    use_effect_on((canvas.clone(), pinned), |(canvas, pinned)| {
+    use_effect_with((canvas.clone(), pinned), |(canvas, pinned)| {
         canvas.pin(*pinned);
     });
     let (look, y_scale) = (props.look.clone(), props.y_scale);
-    use_effect_on(
+    use_effect_with(
         (canvas.clone(), props.view.clicked),
         move |(canvas, clicked)| {
             let clicked = clicked.filter(|click| click.picture == look.picture);
@@ -217,11 +216,11 @@ fn use_picture(
     let hovered = props.view.hovered.as_ref();
     let elsewhere = hovered.filter(|hit| hit.draw.look.picture != props.look.picture);
     let echoed = elsewhere.and_then(|hit| hit.on.thing());
-    use_effect_on((canvas.clone(), echoed), |(canvas, echoed)| {
+    use_effect_with((canvas.clone(), echoed), |(canvas, echoed)| {
         canvas.echo(*echoed);
     });
     // What is under a resting pointer changes with the picture.
-    use_effect_on((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
+    use_effect_with((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
         canvas.point(*pointer);
     });
 }

@@ -7,7 +7,7 @@ use vramscope_protocol::views::overview::OverviewOf;
 use yew::prelude::*;
 
 use super::commands::use_commands;
-use super::hooks::{use_answer, use_effect_on, use_kept};
+use super::hooks::use_answer;
 use super::icons::{Glyph, Icon};
 use super::what_if::use_conclusion;
 use crate::browser::clock;
@@ -29,10 +29,10 @@ pub(super) struct VerdictProps {
 /// The sentence; until it is known, what failed.
 #[component]
 pub(super) fn Verdict(props: &VerdictProps) -> Html {
-    let is_later = use_kept(|| false);
+    let is_later = use_state_eq(|| false);
     {
         let is_later = is_later.setter();
-        use_effect_on((), move |()| {
+        use_effect_with((), move |()| {
             clock::later(AFTER_MS, move || {
                 clock::when_idle(move || is_later.set(true))
             });

@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, FocusOptions, HtmlElement, KeyboardEvent, WheelEvent};
@@ -27,7 +26,7 @@ const WHEEL_LINE_PX: f64 = 40.0;
 /// The rows whose data are to be requested, and the list's [`on_window`](VirtualListProps::on_window) that tells them.
 #[hook]
 pub(super) fn use_window() -> (Range<u32>, Callback<Range<u32>>) {
-    let window = use_kept(|| 0..PIECE);
+    let window = use_state_eq(|| 0..PIECE);
     let set = window.setter();
     let on_window = Callback::from(move |rows: Range<u32>| {
         set.set(rows.start / PIECE * PIECE..rows.end.div_ceil(PIECE).max(1) * PIECE);
@@ -86,7 +85,7 @@ pub(super) struct VirtualListProps {
 #[component]
 pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     let node = use_node_ref();
-    let top = use_kept(|| 0.0_f64);
+    let top = use_state_eq(|| 0.0_f64);
     let height_px = use_height(&node).unwrap_or(0.0);
     let list = Scroll {
         rows: props.rows,
@@ -113,7 +112,7 @@ pub(super) fn VirtualList(props: &VirtualListProps) -> Html {
     let window = list.window(now, MORE_ROWS);
     {
         let on_window = props.on_window.clone();
-        use_effect_on(window.clone(), move |window| on_window.emit(window.clone()));
+        use_effect_with(window.clone(), move |window| on_window.emit(window.clone()));
     }
     let onscroll = {
         let node = node.clone();
@@ -204,7 +203,7 @@ fn use_wheel_steps(node: &NodeRef, list: Scroll, top: f64, go: Callback<f64>) {
     let latest = use_mut_ref(|| (list, top, go.clone()));
     *latest.borrow_mut() = (list, top, go);
     let node = node.clone();
-    use_effect_on(list.is_stretched(), move |&is_stretched| {
+    use_effect_with(list.is_stretched(), move |&is_stretched| {
         // Yew's own listener is passive and cannot prevent scrolling.
         let options = EventListenerOptions::enable_prevent_default();
         let element = node.cast::<Element>().filter(|_| is_stretched);
@@ -234,7 +233,7 @@ fn use_wheel_steps(node: &NodeRef, list: Scroll, top: f64, go: Callback<f64>) {
 #[hook]
 fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
     let is_laid_out = list.view_px > 0.0;
-    use_effect_on(
+    use_effect_with(
         (active, list.rows, is_laid_out),
         move |&(active, _, is_laid_out)| {
             let Some(row) = active.filter(|&row| is_laid_out && row < list.rows) else {
@@ -254,7 +253,7 @@ fn use_reveal(active: Option<u32>, list: Scroll, top: f64, go: Callback<f64>) {
 #[hook]
 fn use_focus(node: &NodeRef, takes_focus: bool) {
     let node = node.clone();
-    use_effect_on((), move |()| {
+    use_effect_with((), move |()| {
         let listener = frame::when_keys_are_here(move || {
             if takes_focus && let Some(element) = node.cast::<HtmlElement>() {
                 // Its rows begin below the head, which must stay in view.

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use vramscope_core::analysis::report::details::EventMark;
 use vramscope_core::model::Action as EventAction;
 use vramscope_protocol::views::allocator::{Answer, Direction, EventLine, JumpTo, Question};
@@ -41,7 +40,7 @@ pub(super) struct EventsProps {
 #[component]
 pub(super) fn Events(props: &EventsProps) -> Html {
     let commands = use_commands();
-    let window = use_kept(|| 0..2 * STEP);
+    let window = use_state_eq(|| 0..2 * STEP);
     let question = Question::Events {
         device: props.look.device,
         filter: props.look.filter.clone(),
@@ -158,7 +157,7 @@ struct JumpsProps {
 #[component]
 fn Jumps(props: &JumpsProps) -> Html {
     let commands = use_commands();
-    let asked = use_kept(|| None::<Question>);
+    let asked = use_state_eq(|| None::<Question>);
     let answered = use_answer(&props.session, (*asked).clone());
     let found = answered.as_ref().map(|answered| {
         let moment = match answered.answer.as_deref() {
@@ -213,7 +212,7 @@ fn Jumps(props: &JumpsProps) -> Html {
 /// Goes to what was found. A failed request is pinned, as its stack tells why it was made.
 #[hook]
 fn use_going(found: Option<(Question, Option<u32>)>, dispatch: Callback<Action>) {
-    use_effect_on(found, move |found| match found {
+    use_effect_with(found, move |found| match found {
         Some((Question::Jump { to, .. }, Some(moment))) if *to == JumpTo::Oom => {
             dispatch.emit(Action::ChooseEvent(*moment));
         }

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::components::hooks::{Setter, use_effect_on, use_kept};
 use gloo::events::{EventListener, EventListenerOptions};
 use vramscope_protocol::Look;
 use vramscope_protocol::views::allocator::{
@@ -79,8 +78,8 @@ pub(super) fn StatePicture(props: &StatePictureProps) -> Html {
     let commands = use_commands();
     let (scroller, canvas) = (use_node_ref(), use_node_ref());
     let area = use_plot_area(&scroller);
-    let top = use_kept(|| 0.0_f64);
-    let at = use_kept(|| None::<(f64, f64)>);
+    let top = use_state_eq(|| 0.0_f64);
+    let at = use_state_eq(|| None::<(f64, f64)>);
     // The top to scroll to, once the picture is drawn at another scale.
     let wanted_top = use_mut_ref(|| None::<f64>);
 
@@ -191,7 +190,7 @@ fn on_zoom(
     })
 }
 
-fn on_scroll(scroller: &NodeRef, top: Setter<f64>) -> Callback<Event> {
+fn on_scroll(scroller: &NodeRef, top: UseStateSetter<f64>) -> Callback<Event> {
     let scroller = scroller.clone();
     Callback::from(move |_: Event| {
         let place = scroller.cast::<Element>();
@@ -202,7 +201,7 @@ fn on_scroll(scroller: &NodeRef, top: Setter<f64>) -> Callback<Event> {
 /// Listeners for moving and leaving of the pointer.
 fn on_pointer(
     scroller: &NodeRef,
-    at: Setter<Option<(f64, f64)>>,
+    at: UseStateSetter<Option<(f64, f64)>>,
 ) -> (Callback<PointerEvent>, Callback<PointerEvent>) {
     let (scroller, setter) = (scroller.clone(), at.clone());
     let onpointermove =
@@ -290,7 +289,7 @@ fn rects(rects: &[RectCss], class: &'static str) -> Html {
 #[hook]
 fn use_canvas(canvas: &NodeRef, area: Option<PlotArea>, shown: &Option<DrawnPicture>, top: f64) {
     let canvas = canvas.clone();
-    use_effect_on((area, shown.clone(), top), move |(area, shown, top)| {
+    use_effect_with((area, shown.clone(), top), move |(area, shown, top)| {
         let canvas = canvas.cast::<HtmlCanvasElement>();
         let (Some(canvas), Some(area), Some(shown)) = (canvas, area, shown) else {
             return;
@@ -314,7 +313,7 @@ fn use_scrolling(
 ) {
     let node = scroller.clone();
     let zoom = shown.as_ref().map(|shown| shown.draw.window.zoom);
-    use_effect_on(zoom, move |_| {
+    use_effect_with(zoom, move |_| {
         let wanted = wanted_top.borrow_mut().take();
         if let (Some(top), Some(element)) = (wanted, node.cast::<Element>()) {
             element.set_scroll_top(top.max(0.0) as i32);
@@ -328,7 +327,7 @@ fn use_scrolling(
     let node = scroller.clone();
     // A step scrolls to its change, but the first picture stays at its top.
     let is_first = use_mut_ref(|| true);
-    use_effect_on(changed, move |changed| {
+    use_effect_with(changed, move |changed| {
         if let Some((_, Some(line))) = changed
             && !std::mem::replace(&mut *is_first.borrow_mut(), false)
         {
@@ -340,7 +339,7 @@ fn use_scrolling(
         Some((shown.draw.pinned?, drawn.pinned.line_css?))
     });
     let node = scroller.clone();
-    use_effect_on(pinned.map(|(id, _)| id), move |_| {
+    use_effect_with(pinned.map(|(id, _)| id), move |_| {
         if let Some((_, line)) = pinned {
             reveal(&node, line);
         }
@@ -368,7 +367,7 @@ fn use_wheel_zoom(scroller: &NodeRef, zoom: Callback<(f64, f64)>) {
     let latest = use_mut_ref(|| zoom.clone());
     *latest.borrow_mut() = zoom;
     let node = scroller.clone();
-    use_effect_on((), move |()| {
+    use_effect_with((), move |()| {
         // Yew's own listener is passive and cannot keep the browser from zooming the page.
         let options = EventListenerOptions::enable_prevent_default();
         let listener = node.cast::<Element>().map(|element| {

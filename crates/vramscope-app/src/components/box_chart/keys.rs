@@ -1,7 +1,6 @@
 //! Keys of a box chart: arrows move from box to box, Enter chooses, Backspace moves the focus up,
 //! Escape resets it.
 
-use crate::components::hooks::Kept;
 use web_sys::Element;
 use yew::prelude::*;
 
@@ -12,7 +11,7 @@ use vramscope_view::flame::{FlameCell, NodeKey, Step};
 /// The listener for keys.
 pub(super) fn on_keys<B: Boxes>(
     finder: Finder<B>,
-    pointed: &Kept<Option<Pointed>>,
+    pointed: &UseStateHandle<Option<Pointed>>,
     props: &BoxChartProps<B>,
 ) -> Callback<KeyboardEvent> {
     let keys = Keys {
@@ -30,7 +29,7 @@ pub(super) fn on_keys<B: Boxes>(
 
 struct Keys<B> {
     finder: Finder<B>,
-    pointed: Kept<Option<Pointed>>,
+    pointed: UseStateHandle<Option<Pointed>>,
     on_choose: Callback<FlameCell>,
     on_focus: Callback<Option<NodeKey>>,
 }

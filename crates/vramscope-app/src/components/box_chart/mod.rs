@@ -4,7 +4,6 @@
 mod keys;
 mod pointed;
 
-use crate::components::hooks::{Kept, use_effect_on, use_kept};
 use vramscope_protocol::ThemeName;
 use web_sys::{Element, HtmlCanvasElement};
 use yew::prelude::*;
@@ -128,8 +127,8 @@ struct Stage {
     canvas: NodeRef,
     area: Option<PlotArea>,
     /// Scroll position, CSS px.
-    scroll: Kept<f64>,
-    pointed: Kept<Option<Pointed>>,
+    scroll: UseStateHandle<f64>,
+    pointed: UseStateHandle<Option<Pointed>>,
 }
 
 #[hook]
@@ -141,14 +140,14 @@ fn use_stage<B: Boxes>(props: &BoxChartProps<B>) -> Stage {
         scroller,
         canvas,
         area,
-        scroll: use_kept(|| 0.0_f64),
-        pointed: use_kept(|| None::<Pointed>),
+        scroll: use_state_eq(|| 0.0_f64),
+        pointed: use_state_eq(|| None::<Pointed>),
     };
     let on_area = props.on_area.clone();
-    use_effect_on(area, move |area| on_area.emit(*area));
+    use_effect_with(area, move |area| on_area.emit(*area));
     // With other boxes, the index of the box is no longer valid.
     let pointed = stage.pointed.clone();
-    use_effect_on(props.boxes.clone(), move |_| {
+    use_effect_with(props.boxes.clone(), move |_| {
         if matches!(*pointed, Some(Pointed::Box(_))) {
             pointed.set(None);
         }
@@ -177,11 +176,11 @@ impl Stage {
 #[hook]
 fn use_pointed<B: Boxes>(over: Option<FlameCell>, props: &BoxChartProps<B>) {
     let on_point = props.on_point.clone();
-    use_effect_on((over, props.boxes.clone()), move |(over, _)| {
+    use_effect_with((over, props.boxes.clone()), move |(over, _)| {
         on_point.emit(over.clone())
     });
     let on_point = props.on_point.clone();
-    use_effect_on((), move |()| move || on_point.emit(None));
+    use_effect_with((), move |()| move || on_point.emit(None));
 }
 
 #[hook]
@@ -189,7 +188,7 @@ fn use_drawing<B: Boxes>(stage: &Stage, props: &BoxChartProps<B>) {
     let canvas = stage.canvas.clone();
     let look = (*stage.scroll, props.shape, props.theme);
     let what = (stage.area, props.boxes.clone(), look);
-    use_effect_on(what, move |(area, boxes, (scroll_css, shape, theme))| {
+    use_effect_with(what, move |(area, boxes, (scroll_css, shape, theme))| {
         let canvas = canvas.cast::<HtmlCanvasElement>();
         let flame = boxes.as_ref().and_then(B::scene);
         if let (Some(canvas), Some(area), Some(flame)) = (canvas, area, flame) {
@@ -213,7 +212,7 @@ fn use_reveal<B: Boxes>(scroller: &NodeRef, props: &BoxChartProps<B>) {
     });
     // Runs when the first boxes arrive, because before that there is nothing to scroll.
     let what = (trail.last().copied(), props.shape, props.subject.clone());
-    use_effect_on(what, move |(_, shape, _)| {
+    use_effect_with(what, move |(_, shape, _)| {
         let Some(((row, rows), list)) = place.zip(scroller.cast::<Element>()) else {
             return;
         };
@@ -235,7 +234,7 @@ fn use_mark<B: Boxes>(scroller: &NodeRef, props: &BoxChartProps<B>) {
     let scene = props.boxes.as_ref().and_then(B::scene);
     let place = scene.and_then(|scene| Some((scene.marked_row()?, scene.rows)));
     let marked = props.boxes.as_ref().and_then(B::marked);
-    use_effect_on(marked, move |_| {
+    use_effect_with(marked, move |_| {
         if let Some(((row, rows), list)) = place.zip(scroller.cast::<Element>()) {
             bring_in(&list, f64::from(shape.place(row, rows)) * ROW_CSS);
         }

@@ -1,6 +1,5 @@
 //! The box under the pointer.
 
-use crate::components::hooks::Kept;
 use web_sys::Element;
 use yew::prelude::*;
 
@@ -71,7 +70,7 @@ impl<B: Boxes> Finder<B> {
     /// Listeners for moving and leaving of the pointer.
     pub(super) fn on_pointer(
         &self,
-        pointed: &Kept<Option<Pointed>>,
+        pointed: &UseStateHandle<Option<Pointed>>,
     ) -> (Callback<PointerEvent>, Callback<PointerEvent>) {
         let (finder, setter) = (self.clone(), pointed.setter());
         let onpointermove = Callback::from(move |event: PointerEvent| {

@@ -1,6 +1,5 @@
 //! The differential flame graph: red grew, blue shrank.
 
-use crate::components::hooks::use_kept;
 use vramscope_protocol::ThemeName;
 use vramscope_protocol::views::compare::{
     Answer, ChangeUnit, FlameWidth, Question, SignedBox, SignedFlame,
@@ -65,7 +64,7 @@ impl Boxes for Signed {
 #[component]
 pub(super) fn FlamePanel(props: &FlamePanelProps) -> Html {
     let commands = use_commands();
-    let width_css = use_kept(|| None::<f64>);
+    let width_css = use_state_eq(|| None::<f64>);
     let signed = use_signed(props, *width_css);
     let choices = &props.choices;
     let on_area = {

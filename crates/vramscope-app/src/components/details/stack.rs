@@ -1,6 +1,5 @@
 //! A stack, innermost frame first. Frames that are not the user's are folded.
 
-use crate::components::hooks::use_kept;
 use yew::prelude::*;
 
 use crate::components::copy_button::CopyButton;
@@ -23,9 +22,9 @@ pub(super) struct StackProps {
 /// The stack with its title and buttons.
 #[component]
 pub(super) fn Stack(props: &StackProps) -> Html {
-    let shows_all = use_kept(|| false);
+    let shows_all = use_state_eq(|| false);
     // The first frames of the folds that were opened.
-    let opened = use_kept(Vec::<usize>::new);
+    let opened = use_state_eq(Vec::<usize>::new);
     let frames = &props.frames;
     // The first of the user's frames is the call site.
     let site = frames.iter().position(stacks::is_user);

@@ -1,6 +1,5 @@
 //! A call tree as boxes, with its totals above.
 
-use crate::components::hooks::use_kept;
 use vramscope_protocol::views::flame::{
     About, Answer, FlameScene, NodeKey, Question, TrailStep, TreeAnswer, TreeKind, TreeQuestion,
 };
@@ -89,7 +88,7 @@ impl Boxes for Drawn {
 /// A flame graph.
 #[component]
 pub(super) fn FlameChart(props: &FlameChartProps) -> Html {
-    let width_css = use_kept(|| None::<f64>);
+    let width_css = use_state_eq(|| None::<f64>);
     let drawn = use_drawn(props, *width_css);
     let on_area = {
         let width_css = width_css.setter();

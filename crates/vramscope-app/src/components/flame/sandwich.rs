@@ -1,6 +1,5 @@
 //! The sandwich view: a list of all functions, and callers and callees of the chosen one.
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use vramscope_protocol::views::flame::{
     About, Answer, FunctionOrder, FunctionRow, TreeAnswer, TreeKind, TreeQuestion, Weight,
 };
@@ -95,10 +94,10 @@ pub(super) fn Sandwich(props: &SandwichProps) -> Html {
 /// known, so that scrolling does not change it.
 #[hook]
 fn use_heaviest(shown: &Option<(About, Shared<Answer>)>) -> Option<(String, Option<String>)> {
-    let heaviest = use_kept(|| None::<(String, Option<String>)>);
+    let heaviest = use_state_eq(|| None::<(String, Option<String>)>);
     {
         let heaviest = heaviest.setter();
-        use_effect_on(shown.clone(), move |shown| {
+        use_effect_with(shown.clone(), move |shown| {
             let listed = shown.as_ref().and_then(|(_, answer)| listed(answer));
             if let Some((_, 0, rows)) = listed {
                 let user = rows.iter().find(|row| row.is_user);

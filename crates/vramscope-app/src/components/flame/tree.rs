@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use crate::components::hooks::{Kept, use_effect_on, use_kept};
 use vramscope_protocol::views::flame::{
     About, Answer, ListedGroup, NodeKey, TreeAnswer, TreeKind, TreeQuestion, TreeRow, Weight,
 };
@@ -62,7 +61,7 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
     let (window, onscroll) = use_window(&list);
     use_keys_on_show(&list, true);
     let (open, apart) = use_open_rows(props);
-    let chosen = use_kept(|| None::<NodeKey>);
+    let chosen = use_state_eq(|| None::<NodeKey>);
     let question = window.map(|window| {
         props.asked.question(TreeQuestion::Rows {
             tree: props.tree.clone(),
@@ -112,13 +111,16 @@ pub(super) fn TreeTable(props: &TreeTableProps) -> Html {
 }
 
 /// The keys of open rows; `None` until the user opens or closes one.
-type OpenRows = Kept<Option<Rc<Vec<NodeKey>>>>;
+type OpenRows = UseStateHandle<Option<Rc<Vec<NodeKey>>>>;
 /// The keys of chains whose frames are rows of their own.
-type ApartRows = Kept<Rc<Vec<NodeKey>>>;
+type ApartRows = UseStateHandle<Rc<Vec<NodeKey>>>;
 
 #[hook]
 fn use_open_rows(props: &TreeTableProps) -> (OpenRows, ApartRows) {
-    let (open, apart) = (use_kept(|| None), use_kept(Rc::<Vec<NodeKey>>::default));
+    let (open, apart) = (
+        use_state_eq(|| None),
+        use_state_eq(Rc::<Vec<NodeKey>>::default),
+    );
     let (setter, apart_setter, about) = (open.setter(), apart.setter(), &props.asked.about);
     let names = (
         about.grouping,
@@ -127,7 +129,7 @@ fn use_open_rows(props: &TreeTableProps) -> (OpenRows, ApartRows) {
         props.tree.clone(),
     );
     // Under another grouping, a key stands for another row.
-    use_effect_on(names, move |_| {
+    use_effect_with(names, move |_| {
         setter.set(None);
         apart_setter.set(Rc::default());
     });
@@ -205,7 +207,7 @@ pub(super) fn columns(about: &About) -> Html {
 /// Arrow keys move up and down, open and close; with Shift, the right one takes a chain apart.
 fn on_keys(
     answer: &Option<Shared<Answer>>,
-    chosen: &Kept<Option<NodeKey>>,
+    chosen: &UseStateHandle<Option<NodeKey>>,
     folds: &Folds,
     list: &NodeRef,
 ) -> Callback<KeyboardEvent> {

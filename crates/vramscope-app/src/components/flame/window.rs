@@ -1,7 +1,6 @@
 //! The visible rows of a long list.
 
 use crate::browser::frame;
-use crate::components::hooks::{use_effect_on, use_kept};
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
@@ -26,7 +25,7 @@ pub(in crate::components) struct Window {
 #[hook]
 pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Callback<Event>) {
     let area = use_plot_area(node);
-    let top = use_kept(|| 0_u32);
+    let top = use_state_eq(|| 0_u32);
     let onscroll = {
         let (top, node) = (top.setter(), node.clone());
         Callback::from(move |_: Event| {
@@ -45,7 +44,7 @@ pub(in crate::components) fn use_window(node: &NodeRef) -> (Option<Window>, Call
 #[hook]
 pub(in crate::components) fn use_keys_on_show(node: &NodeRef, wants_keys: bool) {
     let node = node.clone();
-    use_effect_on((), move |()| {
+    use_effect_with((), move |()| {
         let listener = frame::when_keys_are_here(move || {
             let focused = gloo::utils::document().active_element();
             let is_free =

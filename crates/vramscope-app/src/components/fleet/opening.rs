@@ -7,7 +7,6 @@ use yew::prelude::*;
 
 use super::FleetViewProps;
 use crate::components::commands::{Commands, use_commands};
-use crate::components::hooks::use_kept;
 use crate::engine::Session;
 use crate::state::choices::{Choices, CompareChoices, FileChoice, SideChoice, SideWhat};
 use crate::state::permalink::find;
@@ -29,7 +28,7 @@ pub(super) struct Wish {
 #[hook]
 pub(super) fn use_opening(props: &FleetViewProps) -> (Callback<Wish>, Option<String>) {
     let commands = use_commands();
-    let missing = use_kept(Vec::<Way>::new);
+    let missing = use_state_eq(Vec::<Way>::new);
     let (state, session) = (props.state.clone(), props.session.clone());
     // What was dropped since is no longer missing.
     let still: Vec<Way> = missing

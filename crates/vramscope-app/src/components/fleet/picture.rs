@@ -12,7 +12,7 @@ use crate::canvas::PlotArea;
 use crate::components::choice::Choice;
 use crate::components::commands::use_commands;
 use crate::components::drawing::{drawing, use_bitmap};
-use crate::components::hooks::{use_kept, use_painted, use_plot_area};
+use crate::components::hooks::{use_painted, use_plot_area};
 use crate::components::tooltip;
 use crate::state::choices::FleetChoices;
 use crate::state::{Action, Chosen, fleet_words};
@@ -61,7 +61,7 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
         (drawn.clone(), area, props.theme),
         |(drawn, area, theme)| Some(frame(drawn.as_ref()?, &(*area)?, *theme)),
     );
-    let pointed = use_kept(|| None::<(f64, f64)>);
+    let pointed = use_state_eq(|| None::<(f64, f64)>);
     let place = area.zip(drawn.as_ref());
     let place = place.map(|(area, drawn)| (area, picture(&area, drawn)));
     let over = pointed.and_then(|at| question(place, asked.as_ref(), at));

@@ -5,7 +5,6 @@ use vramscope_view::display;
 use yew::prelude::*;
 
 use super::{PartProps, use_fleet};
-use crate::components::hooks::use_kept;
 use crate::components::virtual_list::{VirtualList, use_window};
 use crate::state::fleet_words;
 
@@ -15,7 +14,7 @@ const HEAD_PX: f64 = 24.0;
 #[component]
 pub(super) fn SiteTable(props: &PartProps) -> Html {
     let (seen, on_window) = use_window();
-    let active = use_kept(|| None::<u32>);
+    let active = use_state_eq(|| None::<u32>);
     let question = Question::Sites {
         shown: props.shown(),
         first: seen.start,

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use crate::components::hooks::use_kept;
 use vramscope_protocol::ThemeName;
 use vramscope_protocol::views::graph::{Bars, BufferKind};
 use web_sys::HtmlInputElement;
@@ -104,7 +103,7 @@ struct ConstantProps {
 fn Constant(props: &ConstantProps) -> Html {
     let commands = use_commands();
     // An invalid text stays in the field, with its error.
-    let wrong = use_kept(|| None::<(String, String)>);
+    let wrong = use_state_eq(|| None::<(String, String)>);
     let onchange = {
         let wrong = wrong.clone();
         Callback::from(move |event: Event| {

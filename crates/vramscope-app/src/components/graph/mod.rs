@@ -12,7 +12,6 @@ mod stage;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::timers::callback::Timeout;
 use vramscope_protocol::ThemeName;
 use vramscope_protocol::views::graph::{Answer, OrderKey, OrdersFacts, Question};
@@ -56,7 +55,7 @@ struct PartProps {
 pub(super) fn GraphView(props: &GraphViewProps) -> Html {
     let graphs = &props.graphs;
     // Search time per graph, because a click prolongs the search of one graph only.
-    let search_ms = use_kept(BTreeMap::<usize, u32>::new);
+    let search_ms = use_state_eq(BTreeMap::<usize, u32>::new);
     let number = graphs.number();
     let of_graph = search_ms.get(&number).copied().unwrap_or(SEARCH_MS);
     let orders = use_orders(props, of_graph);
@@ -114,7 +113,7 @@ fn shown(graphs: &OpenGraphs, orders: &OrdersFacts) -> Option<OrderKey> {
 /// The orders of the current graph. Asks again while the search continues.
 #[hook]
 fn use_orders(props: &GraphViewProps, search_ms: u32) -> Option<OrdersFacts> {
-    let round = use_kept(|| 0_u32);
+    let round = use_state_eq(|| 0_u32);
     let key = props.graphs.key();
     let question = Question::Orders {
         key,
@@ -132,7 +131,7 @@ fn use_orders(props: &GraphViewProps, search_ms: u32) -> Option<OrdersFacts> {
         });
     let is_searching = orders.as_ref().is_some_and(|orders| orders.is_searching);
     let answer = answered.and_then(|answered| answered.answer);
-    use_effect_on((answer, is_searching), move |&(_, is_searching)| {
+    use_effect_with((answer, is_searching), move |&(_, is_searching)| {
         let next = *round + 1;
         let timer = is_searching.then(|| Timeout::new(AGAIN_MS, move || round.set(next)));
         move || drop(timer)
@@ -155,7 +154,7 @@ fn use_known(orders: Option<&OrdersFacts>, shown: Option<OrderKey>) {
         })
     });
     let graph = shown.map(|shown| shown.graph);
-    use_effect_on((graph, known), move |&(_, known)| {
+    use_effect_with((graph, known), move |&(_, known)| {
         if let Some(known) = known {
             commands
                 .dispatch

@@ -1,6 +1,5 @@
 //! The chart: memory by step above, lifetimes of buffers below, and the cursor across both.
 
-use crate::components::hooks::use_effect_on;
 use vramscope_protocol::Picture;
 use vramscope_protocol::views::graph::{Answer, DrawGraph, Placed, Question, Tip};
 use wasm_bindgen::JsCast;
@@ -176,7 +175,7 @@ fn use_hovered(
     let commands = use_commands();
     let buffer = tip.as_ref().and_then(|tip| tip.buffer.as_ref());
     // The lists mark the hovered buffer too.
-    use_effect_on(buffer.map(|line| line.buffer), move |&buffer| {
+    use_effect_with(buffer.map(|line| line.buffer), move |&buffer| {
         commands
             .dispatch
             .emit(Action::Graph(GraphAction::Hover(buffer)));
@@ -198,7 +197,7 @@ fn use_click(props: &PartProps, area: Option<PlotArea>, draw: Option<DrawGraph>)
     let answered = use_answer(&props.session, question.clone());
     let answered = answered.filter(|answered| Some(&answered.question) == question.as_ref());
     let answer = answered.and_then(|answered| answered.answer);
-    use_effect_on(answer, move |answer| {
+    use_effect_with(answer, move |answer| {
         if let (Some(Answer::Tip(tip)), Some(Question::Hit { y_px, .. })) =
             (answer.as_deref(), question)
         {

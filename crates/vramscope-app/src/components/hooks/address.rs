@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::components::hooks::use_effect_on;
 use gloo::events::EventListener;
 use gloo::timers::callback::Timeout;
 use yew::prelude::*;
@@ -79,7 +78,7 @@ pub(crate) fn use_address(state: &UseReducerHandle<State>, sources: &[Source]) {
     {
         let (address, dispatcher) = (address.clone(), state.dispatcher());
         let sources = sources.to_vec();
-        use_effect_on((), move |()| {
+        use_effect_with((), move |()| {
             address.borrow_mut().starts_with_file = !sources.is_empty();
             let restore = move |is_first: bool| {
                 let link = told(&sources);
@@ -103,7 +102,7 @@ pub(crate) fn use_address(state: &UseReducerHandle<State>, sources: &[Source]) {
     let waits = state.wanted.is_some();
     let link = permalink(state).filter(|link| !(waits && link.file.is_none()));
     let state = state.clone();
-    use_effect_on(link, move |link| {
+    use_effect_with(link, move |link| {
         if let Some(link) = link {
             address.borrow_mut().reword(&state);
             follow(&address, link.clone());

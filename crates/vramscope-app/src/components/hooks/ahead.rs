@@ -5,7 +5,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 use yew::prelude::*;
 
-use super::{Answered, use_effect_on};
+use super::Answered;
 use crate::engine::Session;
 use crate::state::Shared;
 
@@ -89,7 +89,7 @@ pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
     let next = next.filter(|_| question.is_none() && !is_ahead);
     {
         let (askers, here, update) = (askers.clone(), here.clone(), update.clone());
-        use_effect_on((session.clone(), question), move |(_, question)| {
+        use_effect_with((session.clone(), question), move |(_, question)| {
             let Some(question) = question.clone() else {
                 return;
             };
@@ -104,7 +104,7 @@ pub(crate) fn use_answer_ahead<Q: Ask + 'static>(
         });
     }
     let here = here.clone();
-    use_effect_on((session.clone(), next), move |(_, next)| {
+    use_effect_with((session.clone(), next), move |(_, next)| {
         let Some(next) = next.clone() else { return };
         askers[1].ask(next.clone(), move |answer, attachment| {
             let Some(here) = &mut *here.borrow_mut() else {

@@ -1,6 +1,5 @@
 //! Hooks that ask a worker a question.
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use vramscope_protocol::{Ask, DevicesWithin};
 use wasm_bindgen::JsValue;
 use yew::prelude::*;
@@ -47,11 +46,11 @@ pub(crate) fn use_answer<Q: Ask + 'static>(
     question: Option<Q>,
 ) -> Option<Answered<Q>> {
     let asker = use_memo(session.clone(), Session::asker);
-    let answered = use_kept(|| None::<(Session, Answered<Q>)>);
+    let answered = use_state_eq(|| None::<(Session, Answered<Q>)>);
     let has_question = question.is_some();
     {
         let answered = answered.setter();
-        use_effect_on(
+        use_effect_with(
             (session.clone(), question),
             move |(session, question): &(Session, Option<Q>)| {
                 if let Some(question) = question.clone() {
@@ -85,7 +84,7 @@ where
     let answered = answered.filter(|answered| Some(&answered.question) == question.as_ref());
     let answer = answered.and_then(|answered| answered.answer);
     let id = session.id();
-    use_effect_on((answer, is_known), move |(answer, is_known)| {
+    use_effect_with((answer, is_known), move |(answer, is_known)| {
         if let (Some(answer), false) = (answer, *is_known) {
             let answer = Q::wrap((**answer).clone());
             commands
@@ -107,7 +106,7 @@ pub(crate) fn use_pools(session: &Session, known: Option<&str>, pools: Option<St
 /// `what` changed to `Some`. Benchmarks and tests wait for it.
 #[hook]
 pub(crate) fn use_painted<T: PartialEq + 'static>(view: &'static str, what: Option<T>) {
-    use_effect_on(what, move |what| {
+    use_effect_with(what, move |what| {
         if what.is_some() {
             // The frame that shows the change follows these callbacks.
             clock::next_frame(move |_| {

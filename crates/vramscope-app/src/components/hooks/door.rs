@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::EventListener;
 use wasm_bindgen::JsCast;
 use web_sys::{File, MessageEvent};
@@ -71,10 +70,10 @@ impl Door {
 #[hook]
 pub(crate) fn use_door(open: Callback<Vec<Source>>, is_embedded: bool) -> Option<Html> {
     let door = use_memo((), |()| Rc::new(RefCell::new(Door::default())));
-    let asked = use_kept(|| None);
+    let asked = use_state_eq(|| None);
     {
         let (door, asked, open) = (Rc::clone(&door), asked.setter(), open.clone());
-        use_effect_on((), move |()| {
+        use_effect_with((), move |()| {
             let window = gloo::utils::window();
             let listener = EventListener::new(&window, "message", move |event| {
                 let Some(event) = event.dyn_ref::<MessageEvent>() else {

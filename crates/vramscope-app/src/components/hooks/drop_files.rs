@@ -1,6 +1,5 @@
 //! Files dropped anywhere on the window, or pasted; and pasted texts.
 
-use crate::components::hooks::{Setter, use_effect_on, use_kept};
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
 use web_sys::{ClipboardEvent, DragEvent};
@@ -14,10 +13,10 @@ use crate::engine::Source;
 /// files are being dragged over the window.
 #[hook]
 pub(crate) fn use_drop(open: Option<Callback<Vec<Source>>>) -> bool {
-    let is_over = use_kept(|| false);
+    let is_over = use_state_eq(|| false);
     {
         let is_over = is_over.clone();
-        use_effect_on(open, move |open| {
+        use_effect_with(open, move |open| {
             let drags = ["dragenter", "dragover", "dragleave", "drop"]
                 .map(|kind| listen_to_drag(kind, is_over.setter(), open.clone()));
             let open = open.clone();
@@ -41,7 +40,7 @@ pub(crate) fn use_drop(open: Option<Callback<Vec<Source>>>) -> bool {
 
 fn listen_to_drag(
     kind: &'static str,
-    is_over: Setter<bool>,
+    is_over: UseStateSetter<bool>,
     open: Option<Callback<Vec<Source>>>,
 ) -> EventListener {
     let options = EventListenerOptions::enable_prevent_default();

@@ -9,7 +9,6 @@ use yew::prelude::*;
 
 use crate::browser::door::{self, Message};
 use crate::browser::frame;
-use crate::components::hooks::{use_effect_on, use_kept};
 use crate::engine::{Session, SessionId};
 use crate::state::told::Told;
 use crate::state::{Action, State, ThemeChoice, permalink};
@@ -22,11 +21,11 @@ pub(crate) fn use_host(
     session: &Callback<SessionId, Option<Session>>,
 ) {
     // Its origin.
-    let host = use_kept(door::first_host);
+    let host = use_state_eq(door::first_host);
     let is_embedded = state.is_embedded;
     {
         let (setter, dispatcher) = (host.setter(), state.dispatcher());
-        use_effect_on(is_embedded, move |&is_embedded| {
+        use_effect_with(is_embedded, move |&is_embedded| {
             let window = gloo::utils::window();
             let listener = EventListener::new(&window, "message", move |event| {
                 let Some(event) = event.dyn_ref::<MessageEvent>() else {
@@ -62,8 +61,8 @@ pub(crate) fn use_host(
         }
     };
     let told = host.as_ref().and_then(|_| Told::of_file(state));
-    use_effect_on(((*host).clone(), told), tell);
+    use_effect_with(((*host).clone(), told), tell);
     let place = host.as_ref().and_then(|_| permalink(state));
     let place = place.and_then(|link| Told::of_place(&link));
-    use_effect_on(((*host).clone(), place), tell);
+    use_effect_with(((*host).clone(), place), tell);
 }

@@ -1,6 +1,5 @@
 //! Shortcuts that work wherever the focus is.
 
-use crate::components::hooks::use_effect_on;
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlInputElement, KeyboardEvent};
@@ -17,7 +16,7 @@ pub(crate) fn use_keys(state: UseReducerHandle<State>, commands: Commands) {
     // The listener is added only once, and reads the latest state from here.
     let latest = use_mut_ref(|| None);
     *latest.borrow_mut() = Some((state, commands));
-    use_effect_on((), move |()| {
+    use_effect_with((), move |()| {
         let options = EventListenerOptions::enable_prevent_default();
         let listener = EventListener::new_with_options(
             &gloo::utils::window(),

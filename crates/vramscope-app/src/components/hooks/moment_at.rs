@@ -1,6 +1,5 @@
 //! Moves the cursor to a place of the x axis, while the user drags it.
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use vramscope_protocol::{Look, MomentAt};
 use yew::prelude::*;
 
@@ -18,10 +17,10 @@ pub(crate) fn use_moment_at(
     act: fn(u32) -> Action,
 ) -> Callback<f64> {
     let commands = use_commands();
-    let asked = use_kept(|| None::<MomentAt>);
+    let asked = use_state_eq(|| None::<MomentAt>);
     let answered = use_answer(session, *asked);
     let found = answered.and_then(|answered| Some((answered.question, *answered.answer?)));
-    use_effect_on(found, move |found| {
+    use_effect_with(found, move |found| {
         if let Some((_, moment)) = found {
             commands.dispatch.emit(act(*moment));
         }

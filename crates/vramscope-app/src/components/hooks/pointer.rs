@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::components::hooks::{Kept, Setter, use_kept};
 use vramscope_protocol::Picture;
 use web_sys::Element;
 use yew::prelude::*;
@@ -18,9 +17,9 @@ pub(crate) type Draft = (DragKind, Point, Point);
 /// The pointers over a stage.
 pub(crate) struct Pointer {
     /// Position of the last pointer, CSS px of the stage; `None` outside.
-    pub(crate) at: Kept<Option<Point>>,
+    pub(crate) at: UseStateHandle<Option<Point>>,
     /// The drag in progress; `None` without one.
-    pub(crate) draft: Kept<Option<Draft>>,
+    pub(crate) draft: UseStateHandle<Option<Draft>>,
     /// Whether a drag is panning the picture.
     pub(crate) is_panning: bool,
     /// The listeners for the stage.
@@ -40,10 +39,10 @@ pub(crate) struct PointerHandlers {
 #[derive(Clone)]
 struct Hand {
     gesture: Rc<RefCell<Gesture>>,
-    at: Setter<Option<Point>>,
+    at: UseStateSetter<Option<Point>>,
     /// Whether no pointer was over the stage before.
     was_away: bool,
-    draft: Setter<Option<Draft>>,
+    draft: UseStateSetter<Option<Draft>>,
     area: Option<PlotArea>,
     picture: Picture,
     on_scrub: Option<Callback<f64>>,
@@ -60,8 +59,8 @@ pub(crate) fn use_pointer(
     dispatch: Callback<Action>,
 ) -> Pointer {
     let (area, picture) = stage;
-    let at = use_kept(|| None);
-    let draft = use_kept(|| None);
+    let at = use_state_eq(|| None);
+    let draft = use_state_eq(|| None);
     let gesture = use_mut_ref(Gesture::default);
     let hand = Hand {
         gesture: gesture.clone(),

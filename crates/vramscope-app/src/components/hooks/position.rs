@@ -3,7 +3,6 @@
 use web_sys::Element;
 use yew::prelude::*;
 
-use super::use_kept;
 use crate::state::gesture::Point;
 
 /// The pointer's place in the element, in CSS px, and the listeners that the element needs for it: of moves, and of leaving.
@@ -15,7 +14,7 @@ pub(crate) fn use_position(
     Callback<PointerEvent>,
     Callback<PointerEvent>,
 ) {
-    let at = use_kept(|| None::<Point>);
+    let at = use_state_eq(|| None::<Point>);
     let (set, node) = (at.setter(), node.clone());
     let moved = Callback::from(move |event: PointerEvent| {
         let element = node.cast::<Element>();

@@ -1,6 +1,5 @@
 //! A hook that asks a worker again and again, until its work is done.
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use vramscope_protocol::Ask;
 use yew::prelude::*;
 
@@ -16,7 +15,7 @@ where
     A: FnOnce(u32) -> Option<Q>,
     D: FnOnce(&Q::Answer) -> bool,
 {
-    let round = use_kept(|| 0_u32);
+    let round = use_state_eq(|| 0_u32);
     let question = question(*round);
     let answered = use_answer(session, question.clone());
     let newest = answered
@@ -24,7 +23,7 @@ where
         .filter(|answered| Some(&answered.question) == question.as_ref());
     let answer = newest.and_then(|answered| answered.answer.as_deref());
     let goes_on = answer.is_some_and(|answer| !is_done(answer));
-    use_effect_on((question, goes_on), move |(_, goes_on)| {
+    use_effect_with((question, goes_on), move |(_, goes_on)| {
         if *goes_on {
             round.set(round.wrapping_add(1));
         }

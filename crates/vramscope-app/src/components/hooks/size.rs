@@ -1,6 +1,5 @@
 //! Sizes of elements, and device px per CSS px.
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{Element, ResizeObserver};
@@ -31,10 +30,10 @@ fn use_measure<T>(node: &NodeRef, measure: fn(&Element) -> Option<T>) -> Option<
 where
     T: Copy + PartialEq + 'static,
 {
-    let measured = use_kept(|| None);
+    let measured = use_state_eq(|| None);
     {
         let (measured, node) = (measured.setter(), node.clone());
-        use_effect_on((), move |()| {
+        use_effect_with((), move |()| {
             let element = node.cast::<Element>();
             let update = {
                 let element = element.clone();

@@ -1,6 +1,5 @@
 //! The choice of light or dark.
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use gloo::events::EventListener;
 use yew::prelude::*;
 
@@ -18,11 +17,11 @@ pub(crate) fn use_system_is_dark() -> bool {
     });
     let is_dark = {
         let query = query.clone();
-        use_kept(move || query.as_ref().as_ref().is_some_and(|query| query.matches()))
+        use_state_eq(move || query.as_ref().as_ref().is_some_and(|query| query.matches()))
     };
     {
         let is_dark = is_dark.clone();
-        use_effect_on((), move |()| {
+        use_effect_with((), move |()| {
             let listener = (*query).clone().map(|query| {
                 EventListener::new(&query.clone(), "change", move |_| {
                     is_dark.set(query.matches())
@@ -57,7 +56,7 @@ pub(crate) fn first_theme(is_embedded: bool) -> ThemeChoice {
 /// a choice, the style sheet follows the system.
 #[hook]
 pub(crate) fn use_theme_attribute(theme: ThemeChoice, is_embedded: bool) {
-    use_effect_on(theme, move |theme| {
+    use_effect_with(theme, move |theme| {
         let root = gloo::utils::document_element();
         let name = match theme {
             ThemeChoice::System => {

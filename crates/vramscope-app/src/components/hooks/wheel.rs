@@ -1,6 +1,5 @@
 //! The wheel over a picture.
 
-use crate::components::hooks::use_effect_on;
 use gloo::events::{EventListener, EventListenerOptions};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, WheelEvent};
@@ -15,7 +14,7 @@ use crate::state::{Action, Navigation, gesture};
 #[hook]
 pub(crate) fn use_wheel(node: &NodeRef, area: Option<PlotArea>, dispatch: Callback<Action>) {
     let node = node.clone();
-    use_effect_on(area, move |area| {
+    use_effect_with(area, move |area| {
         // Yew's own listener is passive and cannot keep the browser from zooming the page.
         let options = EventListenerOptions::enable_prevent_default();
         let listener = node.cast::<Element>().zip(*area).map(|(element, area)| {

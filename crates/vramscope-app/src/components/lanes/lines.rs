@@ -1,6 +1,5 @@
 //! Lines over a picture: reserved memory, capacity, private pools and rulers.
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use vramscope_protocol::Look;
 use web_sys::HtmlCanvasElement;
 use yew::prelude::*;
@@ -39,7 +38,7 @@ pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
         (props.look.axis, props.look.theme, props.region, props.area),
     );
     let canvas = node.clone();
-    use_effect_on(
+    use_effect_with(
         wanted,
         move |((decorations, capacity_bytes, rulers), (axis, theme, region, area))| {
             if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
@@ -63,7 +62,7 @@ pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
 /// The rulers drawn in ruler mode; last, the one being drawn.
 #[hook]
 fn use_rulers(props: &LinesProps) -> Vec<Ruler> {
-    let kept = use_kept(Vec::<Ruler>::new);
+    let kept = use_state_eq(Vec::<Ruler>::new);
     let drafted = use_mut_ref(|| None::<Ruler>);
     let viewport = props.region.viewport(props.area.size_px());
     let draft = props.draft.filter(|(kind, ..)| *kind == DragKind::Ruler);
@@ -72,7 +71,7 @@ fn use_rulers(props: &LinesProps) -> Vec<Ruler> {
     });
     {
         let (kept, drafted) = (kept.clone(), drafted.clone());
-        use_effect_on((draft, props.ruler_mode), move |(draft, ruler_mode)| {
+        use_effect_with((draft, props.ruler_mode), move |(draft, ruler_mode)| {
             let finished = drafted.replace(*draft).filter(|_| draft.is_none());
             if !ruler_mode {
                 kept.set(Vec::new());

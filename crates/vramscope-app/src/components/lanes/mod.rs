@@ -5,7 +5,6 @@ mod lines;
 mod stack_step;
 mod tip;
 
-use crate::components::hooks::{Setter, use_effect_on, use_kept};
 use vramscope_protocol::views::lanes::{Answer, Decorations, LineFacts, Part, Question};
 use vramscope_protocol::{Axis, Look};
 use web_sys::{Element, HtmlCanvasElement};
@@ -95,7 +94,7 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
     let commands = use_commands();
     let node = use_node_ref();
     let canvas = use_node_ref();
-    let at = use_kept(|| None::<(f64, f64)>);
+    let at = use_state_eq(|| None::<(f64, f64)>);
     let header = header(&props.facts, &props.choices);
     let area = PlotArea::within(
         props.area.box_width_css,
@@ -151,7 +150,7 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
 /// Listeners for moving and leaving of the pointer.
 fn on_pointer(
     node: &NodeRef,
-    at: Setter<Option<(f64, f64)>>,
+    at: UseStateSetter<Option<(f64, f64)>>,
 ) -> (Callback<PointerEvent>, Callback<PointerEvent>) {
     let (node, setter) = (node.clone(), at.clone());
     let place = move |event: &PointerEvent| {
@@ -297,7 +296,7 @@ fn use_drawing(
         target,
     );
     let canvas = canvas.clone();
-    use_effect_on(
+    use_effect_with(
         wanted,
         move |(decorations, header, area, region, theme, target)| {
             let canvas = canvas.cast::<HtmlCanvasElement>();

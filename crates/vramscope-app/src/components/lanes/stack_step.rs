@@ -1,6 +1,5 @@
 //! Moving from allocation to allocation with keys, up and down the stack of bands.
 
-use crate::components::hooks::use_effect_on;
 use vramscope_protocol::Look;
 use vramscope_protocol::views::lanes::{Answer, Question};
 use yew::prelude::*;
@@ -30,7 +29,7 @@ pub(in crate::components) fn use_stack_step(
         Some(Answer::Neighbour(to)) => *to,
         _ => None,
     });
-    use_effect_on((question, to), move |(_, to)| {
+    use_effect_with((question, to), move |(_, to)| {
         if let Some(to) = *to {
             dispatch.emit(Action::SteppedInStack(to));
         }

@@ -22,7 +22,7 @@ use self::tiles::Tiles;
 use super::commands::use_commands;
 use super::facts_view::notes_list;
 use super::flame::window::use_keys_on_show;
-use super::hooks::{use_answer, use_effect_on, use_painted};
+use super::hooks::{use_answer, use_painted};
 use super::site_label::SiteColours;
 use super::view_props::ViewProps;
 use super::what_if::use_conclusion;
@@ -73,7 +73,7 @@ const AIR_CSS: f64 = 36.0;
 #[hook]
 fn use_reveal(root: &NodeRef, explained: u32, is_found: bool) {
     let root = root.clone();
-    use_effect_on((explained, is_found), move |&(explained, is_found)| {
+    use_effect_with((explained, is_found), move |&(explained, is_found)| {
         let view = root
             .cast::<web_sys::Element>()
             .filter(|_| explained > 0 && is_found);

@@ -1,6 +1,5 @@
 //! What the search matches, and moving from match to match.
 
-use crate::components::hooks::use_effect_on;
 use vramscope_protocol::views::filter::{Answer, NextMatch, Question, SearchResult};
 use yew::prelude::*;
 
@@ -69,7 +68,7 @@ pub(super) fn use_next(
     });
     // If the filter refers to the cursor, moving the cursor would change the search.
     let keeps_cursor = Filter::parse(&search.text).is_ok_and(|filter| filter.uses_cursor());
-    use_effect_on(next.clone(), move |next| {
+    use_effect_with(next.clone(), move |next| {
         if let Some((_, next)) = next {
             commands.dispatch.emit(Action::Pin(next.allocation));
             if !keeps_cursor {

@@ -1,6 +1,5 @@
 //! The input of the search box: text, underlined errors, and the number of matches.
 
-use crate::components::hooks::{Kept, use_effect_on, use_kept};
 use vramscope_protocol::views::filter::{Answer, Question};
 use web_sys::{FocusEvent, HtmlInputElement, KeyboardEvent};
 use yew::prelude::*;
@@ -51,7 +50,7 @@ struct Draft {
 pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
     let node = use_node_ref();
     let (session, device, search) = (&props.session, props.device, &props.search);
-    let draft = use_kept(Draft::default);
+    let draft = use_state_eq(Draft::default);
     let write = use_writer(&draft, search);
     let error = use_memo(draft.text.clone(), |text| Filter::parse(text).err());
     let wrong = (*error).as_ref().filter(|error| !error.is_unfinished);
@@ -111,7 +110,7 @@ pub(crate) fn SearchBox(props: &SearchBoxProps) -> Html {
 
 /// Replaces the word at the caret by a completion.
 fn on_candidate(
-    draft: &Kept<Draft>,
+    draft: &UseStateHandle<Draft>,
     completions: &Completions,
     write: &Callback<(String, usize)>,
 ) -> Callback<usize> {
@@ -125,7 +124,10 @@ fn on_candidate(
 }
 
 /// Appends an example of the guide to the text.
-fn on_example(draft: &Kept<Draft>, write: &Callback<(String, usize)>) -> Callback<String> {
+fn on_example(
+    draft: &UseStateHandle<Draft>,
+    write: &Callback<(String, usize)>,
+) -> Callback<String> {
     let draft = draft.clone();
     write.reform(move |example: String| {
         let before = draft.text.trim_end();
@@ -136,7 +138,7 @@ fn on_example(draft: &Kept<Draft>, write: &Callback<(String, usize)>) -> Callbac
     })
 }
 
-fn toggle_guide(draft: &Kept<Draft>) -> Callback<MouseEvent> {
+fn toggle_guide(draft: &UseStateHandle<Draft>) -> Callback<MouseEvent> {
     let draft = draft.clone();
     Callback::from(move |_: MouseEvent| {
         draft.set(Draft {
@@ -175,14 +177,14 @@ fn read(input: &HtmlInputElement) -> (String, usize) {
 /// Sets text and caret: in the box at once; in the search after a pause, if the text is a valid
 /// filter.
 #[hook]
-fn use_writer(draft: &Kept<Draft>, search: &Search) -> Callback<(String, usize)> {
+fn use_writer(draft: &UseStateHandle<Draft>, search: &Search) -> Callback<(String, usize)> {
     let commands = use_commands();
     // The text last sent to the search, to recognise changes by others.
     let told = use_mut_ref(String::new);
     let presses = use_mut_ref(|| 0_u32);
     {
         let (draft, told) = (draft.clone(), told.clone());
-        use_effect_on(search.text.clone(), move |text| {
+        use_effect_with(search.text.clone(), move |text| {
             if *told.borrow() != *text {
                 told.replace(text.clone());
                 draft.set(Draft {
@@ -262,7 +264,7 @@ fn use_completions(session: &Session, device: DeviceIndex, draft: &Draft) -> Com
 #[hook]
 fn use_caret(node: &NodeRef, draft: &Draft) {
     let node = node.clone();
-    use_effect_on((draft.text.clone(), draft.caret), move |(text, caret)| {
+    use_effect_with((draft.text.clone(), draft.caret), move |(text, caret)| {
         if let Some(input) = node.cast::<HtmlInputElement>() {
             let at = search_box::units_at(text, *caret);
             let is_there = input.selection_start().ok().flatten() == Some(at);
@@ -274,7 +276,7 @@ fn use_caret(node: &NodeRef, draft: &Draft) {
 }
 
 fn on_key(
-    draft: &Kept<Draft>,
+    draft: &UseStateHandle<Draft>,
     completions: &Completions,
     take: Callback<usize>,
     write: Callback<(String, usize)>,
@@ -330,7 +332,7 @@ fn on_key(
 }
 
 /// The panel is open while any element of the box has the focus.
-fn on_focus(draft: &Kept<Draft>) -> (Callback<FocusEvent>, Callback<FocusEvent>) {
+fn on_focus(draft: &UseStateHandle<Draft>) -> (Callback<FocusEvent>, Callback<FocusEvent>) {
     let set = |is_focused: bool| {
         let draft = draft.clone();
         move |event: FocusEvent| {

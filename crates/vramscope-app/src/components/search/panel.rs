@@ -1,6 +1,5 @@
 //! The panel below the search box: an error, completions, or the guide.
 
-use crate::components::hooks::use_effect_on;
 use yew::prelude::*;
 
 use vramscope_core::analysis::search::filter::{Candidate, CandidateKind};
@@ -29,7 +28,7 @@ pub(super) struct PanelProps {
 #[component]
 pub(super) fn Panel(props: &PanelProps) -> Html {
     let list = use_node_ref();
-    use_effect_on((props.chosen, list.clone()), |(chosen, list)| {
+    use_effect_with((props.chosen, list.clone()), |(chosen, list)| {
         let item = chosen.and_then(|chosen| {
             let list = list.cast::<web_sys::Element>()?;
             list.children().item(chosen as u32)

@@ -5,7 +5,6 @@ use yew::prelude::*;
 
 use crate::browser::carried::{self, Carried, MOST_BYTES};
 use crate::browser::{clipboard, history};
-use crate::components::hooks::use_kept;
 use crate::engine::Session;
 
 #[derive(Properties, PartialEq)]
@@ -27,7 +26,7 @@ enum Outcome {
 /// The menu's item that copies such a link.
 #[component]
 pub(super) fn CarryItem(props: &CarryItemProps) -> Html {
-    let outcome = use_kept(|| None);
+    let outcome = use_state_eq(|| None);
     let what = match *outcome {
         None => format!(
             "for somebody who lacks the file: up to {} compressed",

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use crate::components::hooks::use_kept;
 use vramscope_protocol::views::export::{Answer, Question};
 use vramscope_protocol::views::{flame, graph};
 use vramscope_protocol::{Ask, ColourBy, ThemeName};
@@ -34,7 +33,7 @@ pub(in crate::components) struct ShareMenuProps {
 /// The button with its list.
 #[component]
 pub(in crate::components) fn ShareMenu(props: &ShareMenuProps) -> Html {
-    let is_open = use_kept(|| false);
+    let is_open = use_state_eq(|| false);
     let ontoggle = {
         let is_open = is_open.clone();
         Callback::from(move |event: Event| {
@@ -90,7 +89,7 @@ fn Items(props: &ShareMenuProps) -> Html {
         None => "graph",
     };
     let pictured = format!("{name}.{view}");
-    let png_failed = use_kept(|| false);
+    let png_failed = use_state_eq(|| false);
     let seen = Seen {
         state: state.clone(),
         session: session.clone(),

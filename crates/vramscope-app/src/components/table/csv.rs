@@ -1,6 +1,5 @@
 //! The table as a CSV file. It is requested in pieces, so that no large text is in memory at once.
 
-use crate::components::hooks::{use_effect_on, use_kept};
 use js_sys::Array;
 use vramscope_protocol::views::table::{Answer, MOST_CSV_ROWS, Question, TableOrder};
 use web_sys::{Blob, BlobPropertyBag};
@@ -22,7 +21,7 @@ pub(super) struct CsvButtonProps {
 /// Downloads the table as filtered and sorted.
 #[component]
 pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
-    let wanted = use_kept(|| None::<(TableOrder, u32)>);
+    let wanted = use_state_eq(|| None::<(TableOrder, u32)>);
     let pieces = use_mut_ref(Array::new);
     let question = (*wanted).clone().map(|(order, first)| Question::Csv {
         order,
@@ -40,7 +39,7 @@ pub(super) fn CsvButton(props: &CsvButtonProps) -> Html {
     {
         let (wanted, pieces, name) = (wanted.clone(), pieces.clone(), file_name(&props.name));
         let first = wanted.as_ref().map(|(_, first)| *first);
-        use_effect_on((first, piece.is_some()), move |&(first, is_there)| {
+        use_effect_with((first, piece.is_some()), move |&(first, is_there)| {
             let asked = (*wanted).clone().filter(|_| is_there && first.is_some());
             let Some((order, first)) = asked else {
                 return;

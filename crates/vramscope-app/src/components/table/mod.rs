@@ -3,7 +3,6 @@
 mod cells;
 mod csv;
 
-use crate::components::hooks::{Kept, use_effect_on, use_kept};
 use vramscope_protocol::views::filter::FilterText;
 use vramscope_protocol::views::table::{Answer, Question, Selection, TableOrder, TableWindow};
 use yew::prelude::*;
@@ -221,8 +220,8 @@ fn open(commands: &Commands, window: Option<Window>) -> Callback<u32> {
 
 /// The active row: where keys have moved to, else the pinned allocation's.
 struct ActiveRow {
-    row: Kept<Option<u32>>,
-    wanted: Kept<Option<u32>>,
+    row: UseStateHandle<Option<u32>>,
+    wanted: UseStateHandle<Option<u32>>,
 }
 
 impl std::ops::Deref for ActiveRow {
@@ -252,13 +251,13 @@ fn use_active_row(
     window: Option<&Window>,
     commands: &Commands,
 ) -> ActiveRow {
-    let row = use_kept(|| None::<u32>);
-    let wanted = use_kept(|| None::<u32>);
+    let row = use_state_eq(|| None::<u32>);
+    let wanted = use_state_eq(|| None::<u32>);
     let place = window.and_then(Window::get).and_then(|window| window.place);
     {
         let row = row.clone();
         let is_moving = wanted.is_some();
-        use_effect_on(located, move |_| {
+        use_effect_with(located, move |_| {
             if !is_moving {
                 row.set(place);
             }
@@ -266,7 +265,7 @@ fn use_active_row(
     }
     {
         let (row, is_first) = (row.clone(), use_mut_ref(|| true));
-        use_effect_on((order.column, order.is_descending), move |_| {
+        use_effect_with((order.column, order.is_descending), move |_| {
             if !is_first.replace(false) {
                 row.set(None);
             }
@@ -277,7 +276,7 @@ fn use_active_row(
         .map(|row| row.allocation);
     {
         let (wanted, dispatch) = (wanted.clone(), commands.dispatch.clone());
-        use_effect_on((*wanted, there), move |&(_, there)| {
+        use_effect_with((*wanted, there), move |&(_, there)| {
             if let Some(allocation) = there {
                 wanted.set(None);
                 dispatch.emit(Action::Pin(allocation));

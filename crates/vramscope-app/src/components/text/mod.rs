@@ -14,7 +14,6 @@ use yew::prelude::*;
 use self::card::failure_card;
 use self::chart::CourseChart;
 use self::tables::{device_table, failure_table, usage_table};
-use super::hooks::use_kept;
 use super::site_label::SiteColours;
 use crate::engine::Session;
 use crate::state::{Shared, sentences};
@@ -30,7 +29,7 @@ pub(super) struct TextViewProps {
 #[component]
 pub(super) fn TextView(props: &TextViewProps) -> Html {
     let told = use_memo(props.file.clone(), |file| file.told.clone());
-    let chosen = use_kept(|| None::<usize>);
+    let chosen = use_state_eq(|| None::<usize>);
     let place = chosen.unwrap_or(told.first);
     let choose = {
         let chosen = chosen.setter();

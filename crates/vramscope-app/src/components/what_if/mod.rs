@@ -13,7 +13,6 @@ mod settings;
 
 use std::collections::BTreeMap;
 
-use crate::components::hooks::use_kept;
 use vramscope_core::model::DeviceIndex;
 use vramscope_protocol::views::what_if::{Answer, Planned, Question, Stage};
 use yew::prelude::*;
@@ -55,7 +54,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     let commands = use_commands();
     let choices = &props.choices.what_if;
     // Additional search time per device, because a click prolongs the search of one device only.
-    let longer_ms = use_kept(BTreeMap::<DeviceIndex, u32>::new);
+    let longer_ms = use_state_eq(BTreeMap::<DeviceIndex, u32>::new);
     let device = props.look.device;
     let more_ms = longer_ms.get(&device).copied().unwrap_or(0);
     let is_of_program = choices.panel == WhatIfPanel::Program;

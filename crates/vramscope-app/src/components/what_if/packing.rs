@@ -1,7 +1,6 @@
 //! The ideal packing beside the real memory map: on the same time axis, with the same colours, and
 //! on the same scale of bytes unless one of them is much higher.
 
-use crate::components::hooks::use_effect_on;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_plan::StepKind;
 use vramscope_protocol::views::what_if::{Answer, Planned, Question, Stage};
@@ -132,7 +131,7 @@ fn use_height(planned: Option<&Planned>) {
         let bytes = planned.plan.bytes(StepKind::Placement)?;
         Some((planned.plan.device, bytes))
     });
-    use_effect_on(height, move |height| {
+    use_effect_with(height, move |height| {
         if let Some((device, bytes)) = *height {
             commands.dispatch.emit(Action::Packed(device, bytes));
         }
