@@ -107,7 +107,11 @@ impl Cause {
             why: verdict.words(),
             title,
             seen: verdict.means().to_owned(),
-            to_try: verdict.to_try().iter().map(|&text| text.to_owned()).collect(),
+            to_try: verdict
+                .to_try()
+                .iter()
+                .map(|&text| text.to_owned())
+                .collect(),
         }
     }
 

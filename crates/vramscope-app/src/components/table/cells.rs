@@ -86,7 +86,7 @@ impl Cells {
             (Property::CallSite, _) => (150, 8),
             (Property::Stream, _) => (52, 0),
             // No count is as long as its heading.
-            (_, Kind::Number) => (column.row().heading.len() as u32 * 7, 0),
+            (_, Kind::Number) => ((column.row().heading.len() as u32 * 9).max(44), 0),
             (Property::Pool, _) => (104, 1),
             (_, Kind::Bytes) => (68, 0),
             (_, Kind::Length) => (if self.has_times { 68 } else { 124 }, 0),

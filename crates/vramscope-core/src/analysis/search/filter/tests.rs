@@ -86,21 +86,7 @@ fn slow_term(term: &Term, subject: &Subject<'_>, known: &Known<'_>) -> bool {
             PoolMatch::Id(meant) => id == meant,
             PoolMatch::Number(number) => id.0 == number || id.1 == number,
         }),
-        Term::Number(Property::Size, test) => slow_bytes(*test, details.requested_bytes),
-        Term::Number(Property::AgeSteps, test) => subject.device.steps().is_some_and(|steps| {
-            let begins = steps.steps.iter().map(|step| step.moments.0);
-            let begun = begins
-                .filter(|&begin| born <= begin && begin < died)
-                .count() as u64;
-            slow_number(*test, begun)
-        }),
-        Term::Number(field, test) => details.block.as_ref().is_some_and(|block| {
-            let bytes = match field {
-                Property::Block => block.bytes,
-                _ => block.rounding_bytes,
-            };
-            slow_bytes(*test, bytes)
-        }),
+        Term::Number(property, test) => slow_counted(*property, *test, subject, known),
         Term::Length(field, unit, test) => slow_length(*field, *unit, *test, subject, known),
         Term::When(field, test) => {
             let moment = match field {
@@ -252,6 +238,30 @@ fn slow_bytes(test: Test<u64>, bytes: u64) -> bool {
     match test {
         Test::Shown(wanted) => Bytes(bytes).to_string() == Bytes(wanted).to_string(),
         test => slow_number(test, bytes),
+    }
+}
+
+fn slow_counted(
+    property: Property,
+    test: Test<u64>,
+    subject: &Subject<'_>,
+    known: &Known<'_>,
+) -> bool {
+    let details = &known.details;
+    let block = details.block.as_ref();
+    match property {
+        Property::Size => slow_bytes(test, details.requested_bytes),
+        Property::Block => block.is_some_and(|block| slow_bytes(test, block.bytes)),
+        Property::Rounding => block.is_some_and(|block| slow_bytes(test, block.rounding_bytes)),
+        Property::AgeSteps => subject.device.steps().is_some_and(|steps| {
+            let table = &subject.device.history.allocations;
+            let row = known.id.index();
+            let lived = table.born[row]..table.died[row];
+            let begins = steps.steps.iter().map(|step| step.moments.0);
+            let begun = begins.filter(|begin| lived.contains(begin)).count();
+            slow_number(test, begun as u64)
+        }),
+        other => panic!("{other:?} has no key of numbers"),
     }
 }
 
