@@ -53,7 +53,8 @@ impl Class {
             Self::PrivatePool => CauseClass::PrivatePool,
             Self::Fragmentation => CauseClass::Fragmentation,
             Self::TooMuchLive => CauseClass::TooMuchLive,
-            Self::VirtualAddresses | Self::HostMemory | Self::Unknown => return None,
+            Self::VirtualAddresses => CauseClass::VirtualAddresses,
+            Self::HostMemory | Self::Unknown => return None,
         })
     }
 }
@@ -271,18 +272,14 @@ fn of_driver(failure: &Failure) -> Cause {
 }
 
 fn of_addresses() -> Cause {
-    Cause {
-        class: Class::VirtualAddresses,
-        sure: Sure::Certain,
-        why: "virtual addresses used up",
-        title: "No virtual addresses were left for expandable segments, though memory was".to_owned(),
-        seen: "Each expandable segment reserves addresses for more than the whole device, whatever it uses (pytorch#192269)."
-            .to_owned(),
-        to_try: vec![
-            "Use fewer streams and pools, set expandable_segments_reserve (torch 2.15) to less, or do without expandable_segments."
-                .to_owned(),
-        ],
-    }
+    let title = "No virtual addresses were left for expandable segments, though memory was";
+    let verdict = Verdict::VirtualAddresses;
+    Cause::new(
+        Class::VirtualAddresses,
+        Sure::Certain,
+        verdict,
+        title.to_owned(),
+    )
 }
 
 /// vLLM: one request of full length needs more cache than there is.

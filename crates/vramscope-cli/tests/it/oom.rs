@@ -56,6 +56,53 @@ fn several_failures_and_a_close_call() {
     assert_snapshot!(transcript(&output));
 }
 
+/// What is said of a reason is one row of core's `verdicts`: every command says it.
+#[test]
+fn used_up_addresses_are_told_everywhere() {
+    let segments = (0..800_u64).map(|stream| {
+        let address = (1 << 40) + stream * (100 << 30);
+        let used = match stream {
+            0 => r#""requested_size": 1048576, "state": "active_allocated""#,
+            _ => r#""requested_size": 0, "state": "inactive""#,
+        };
+        format!(
+            r#"{{"device": 0, "address": {address}, "total_size": 2097152, "stream": {stream}, "segment_type": "large",
+              "segment_pool_id": [0, 0], "is_expandable": true, "blocks": [{{"address": {address}, "size": 2097152, {used}, "frames": []}}]}}"#
+        )
+    });
+    let segments = segments.collect::<Vec<_>>().join(",");
+    let file = format!(
+        r#"{{"segments": [{segments}], "total_memory": 85899345920, "allocator_settings": {{}}, "device_traces": [[
+          {{"action": "alloc", "addr": 1099511627776, "size": 1048576, "stream": 0, "frames": []}},
+          {{"action": "oom", "device_free": 32212254720, "size": 1073741824, "stream": 0, "frames": []}}]]}}"#
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rank0.json");
+    std::fs::write(&path, file).unwrap();
+    let path = path.to_str().unwrap();
+    let told = |arguments: &[&str]| {
+        let said = transcript(&vramscope(arguments));
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let why = "expandable segments reserve 70.3 TiB of the 128 TiB of addresses that a process has";
+    for command in ["explain", "oom", "brief", "info"] {
+        let said = told(&[command, path, "--json"]);
+        assert!(said.contains(why), "{command}: {said}");
+    }
+    for command in ["explain", "brief", "info"] {
+        let said = told(&[command, path]);
+        assert!(said.contains(why), "{command}: {said}");
+    }
+    let words = "virtual addresses used up";
+    for arguments in [&["oom", path], &["fleet", "oom", path] as &[_]] {
+        let said = told(arguments);
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+    let class = "virtual_addresses";
+    assert!(told(&["brief", path]).contains(&format!("[{class}]")));
+    assert!(told(&["brief", "--help"]).contains(class));
+}
+
 #[test]
 fn every_snapshot_is_answered_for() {
     for file in all_snapshots() {

@@ -46,7 +46,7 @@ use crate::units::Bytes;
 
 pub use super::verdicts::Verdict;
 pub use failed_request::{
-    Explained, FailedRequest, FreePlace, RequestFigure, WaitedBlock, sentences,
+    Explained, FailedRequest, FreePlace, RequestFigure, WaitedBlock, addresses, sentences,
 };
 pub use origin::origin;
 pub use program_changes::helpful;

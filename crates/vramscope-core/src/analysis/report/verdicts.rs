@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::findings::addresses::ADDRESSES;
 use super::findings::{FailedRequest, sentences};
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::listed::listed;
@@ -46,6 +47,8 @@ listed! {
         Churn,
         /// What is live is needed at once: the program itself is too large.
         TooMuchLive,
+        /// No addresses were left, though memory was.
+        VirtualAddresses,
     }
 }
 
@@ -79,7 +82,7 @@ impl CauseClass {
             Self::Fragmentation | Self::Rounding | Self::Cached | Self::Churn => {
                 ShownBy::Fragmentation
             }
-            Self::Limit | Self::OtherProcesses => ShownBy::File,
+            Self::Limit | Self::OtherProcesses | Self::VirtualAddresses => ShownBy::File,
             Self::OddRank => ShownBy::UsualRank,
             Self::TooMuchLive
             | Self::RequestTooLarge
@@ -96,6 +99,9 @@ impl CauseClass {
 pub enum Verdict {
     /// The device reported enough free memory for the segment, and the settings limit the process to a share of it.
     Limit,
+    /// The device reported enough free memory for the segment, but expandable segments reserve most of the addresses that a
+    /// process has.
+    VirtualAddresses,
     /// The device reported enough free memory for the segment: CUDA was not even asked, or another process was quicker.
     DeviceHadEnough,
     /// The file has no reliable segments, so free blocks are unknown; or it does not tell what the device had free.
@@ -204,6 +210,26 @@ const LIMIT: Said = Said {
     }),
     to_try: &["Raise per_process_memory_fraction, or take less."],
     driver_to_try: &[POOL_LIMIT],
+    ..PLAIN
+};
+
+const VIRTUAL_ADDRESSES: Said = Said {
+    words: "virtual addresses used up",
+    of: Of::Class(CauseClass::VirtualAddresses),
+    why: Some(|it| {
+        format!(
+            "Refused although the device had {} free for a request of {}: expandable segments reserve {} of the {} of addresses \
+             that a process has",
+            it.left(),
+            Bytes(it.requested_bytes),
+            Bytes(it.addresses_bytes),
+            Bytes(ADDRESSES)
+        )
+    }),
+    means: "Each expandable segment reserves addresses for more than the whole device, whatever it uses (pytorch#192269).",
+    to_try: &[
+        "Use fewer streams and pools, set expandable_segments_reserve (torch 2.15) to less, or do without expandable_segments.",
+    ],
     ..PLAIN
 };
 
@@ -440,6 +466,8 @@ impl Verdict {
             None => Self::Unknown,
             Some(free) if free >= it.segment_bytes => match it.granted_share {
                 Some(_) => Self::Limit,
+                // Other libraries and processes' memory take addresses, too.
+                None if it.addresses_bytes >= ADDRESSES / 2 => Self::VirtualAddresses,
                 None => Self::DeviceHadEnough,
             },
             _ if !it.has_state => Self::Unknown,
@@ -463,6 +491,7 @@ impl Verdict {
     pub(super) fn said(self) -> &'static Said {
         match self {
             Self::Limit => &LIMIT,
+            Self::VirtualAddresses => &VIRTUAL_ADDRESSES,
             Self::DeviceHadEnough => &DEVICE_HAD_ENOUGH,
             Self::Unknown => &UNKNOWN,
             Self::Waited => &WAITED,

@@ -1,5 +1,6 @@
 //! A failed request in figures and in text (`words`): its size, what was free, and why it could not be served.
 
+pub mod addresses;
 pub mod sentences;
 mod waited;
 mod words;
@@ -82,6 +83,8 @@ pub struct FailedRequest {
     pub granted_share: Option<f64>,
     /// A block that was large enough, but waited for another stream.
     pub waited: Option<WaitedBlock>,
+    /// Bytes of virtual addresses that the process's expandable segments reserve, at least; 0 if unknown.
+    pub addresses_bytes: u64,
     /// How to try a smaller program without a GPU; `None` if it ran without one, or if torch has no part in it.
     pub dry_run: Option<String>,
 }
@@ -145,6 +148,7 @@ impl FailedRequest {
                 .memory_fraction
                 .filter(|&share| share < 1.0),
             waited: None,
+            addresses_bytes: 0,
             dry_run: for_program(device),
         };
         if has_segments && kind == AllocatorKind::Torch {
@@ -155,6 +159,8 @@ impl FailedRequest {
             };
             let fitting = waited::fitting(state, is_own, event.size);
             failure.waited = waited::waited(device, moment, fitting);
+            let device_bytes = failure.device_bytes.unwrap_or(failure.earlier_bytes);
+            failure.addresses_bytes = addresses::reserved(device, state, device_bytes);
         }
         failure.count_free(state);
         failure

@@ -198,3 +198,49 @@ fn a_program_goes_on_if_it_allocates() {
         "{last}"
     );
 }
+
+/// A process whose streams each reserve addresses for more than the device, of which it still has some (pytorch#192269).
+fn of_streams(streams: u64, settings: &str) -> Overview {
+    let segments = (0..streams).map(|stream| {
+        let address = (1_u64 << 40) + stream * (100 << 30);
+        let used = match stream {
+            0 => r#""requested_size": 1048576, "state": "active_allocated""#,
+            _ => r#""requested_size": 0, "state": "inactive""#,
+        };
+        format!(
+            r#"{{"device": 0, "address": {address}, "total_size": 2097152, "stream": {stream}, "segment_type": "large",
+              "segment_pool_id": [0, 0], "is_expandable": true, "blocks": [{{"address": {address}, "size": 2097152, {used}, "frames": []}}]}}"#
+        )
+    });
+    let segments = segments.collect::<Vec<_>>().join(",");
+    let address = 1_u64 << 40;
+    let file = format!(
+        r#"{{"segments": [{segments}], "total_memory": 85899345920, "allocator_settings": {{{settings}}}, "device_traces": [[
+          {{"action": "alloc", "addr": {address}, "size": 1048576, "stream": 0, "frames": []}},
+          {{"action": "oom", "device_free": 32212254720, "size": 1073741824, "stream": 0, "frames": []}}]]}}"#
+    );
+    overviews(&decode(file.as_bytes()).unwrap()).swap_remove(0)
+}
+
+#[test]
+fn an_oom_with_virtual_addresses_used_up() {
+    let found = of_streams(800, "");
+    let oom = get(&found, FindingKind::OutOfMemory);
+    let why = "Refused although the device had 30.0 GiB free for a request of 1.00 GiB: expandable segments reserve 70.3 TiB of the \
+               128 TiB of addresses that a process has";
+    assert!(oom.may_mean.starts_with(why), "{}", oom.may_mean);
+    assert!(
+        oom.to_try[0].contains("expandable_segments_reserve"),
+        "{:?}",
+        oom.to_try
+    );
+    assert!(found.verdict().starts_with(why), "{}", found.verdict());
+    // Few segments, or those of unknown size, are no reason.
+    let reserve =
+        r#""PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True,expandable_segments_reserve:4G""#;
+    for (streams, settings) in [(80, ""), (800, reserve)] {
+        let found = of_streams(streams, settings);
+        let oom = get(&found, FindingKind::OutOfMemory);
+        assert!(!oom.may_mean.contains("addresses"), "{}", oom.may_mean);
+    }
+}
