@@ -13,57 +13,61 @@ pub use self::values::{NOT_RECORDED, Names, Values, names, values};
 
 use serde::{Deserialize, Serialize};
 
-/// A property of an allocation.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Property {
-    /// Its number in stacking order, from 1: allocations from before the recording first, then by birth.
-    Order,
-    /// Requested bytes.
-    Size,
-    /// Its call site: the line of the user's code that allocated it, or the nearest to it.
-    #[default]
-    CallSite,
-    /// The call site's function.
-    Function,
-    /// The call site's file.
-    File,
-    /// The call site's Python module or C++ namespace.
-    Module,
-    /// The first part of that.
-    Package,
-    /// The operator, see [`operators`](crate::analysis::code::operators).
-    Operator,
-    /// What it is for, as inferred.
-    Role,
-    /// First moment at which it is live; 0 for allocations from before the recording.
-    Born,
-    /// First moment at which it is no longer live, if it was freed.
-    Died,
-    /// How long it lived, as far as recorded.
-    Lifetime,
-    /// How many steps began while it was live.
-    AgeSteps,
-    /// The stream's number.
-    Stream,
-    /// The memory pool.
-    Pool,
-    /// The profiler's category.
-    Category,
-    /// The innermost annotated range around its alloc event.
-    Annotation,
-    /// The metadata that the program attached.
-    Metadata,
-    /// The region of `torch.compile`.
-    Compile,
-    /// Start address.
-    Address,
-    /// Bytes of its block, if it is live at the end.
-    Block,
-    /// Bytes of its block minus requested bytes, if it is live at the end.
-    Rounding,
+use crate::listed::listed;
+
+listed! {
+    /// A property of an allocation.
+    #[derive(
+        Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum Property {
+        /// Its number in stacking order, from 1: allocations from before the recording first, then by birth.
+        Order,
+        /// Requested bytes.
+        Size,
+        /// Its call site: the line of the user's code that allocated it, or the nearest to it.
+        #[default]
+        CallSite,
+        /// The call site's function.
+        Function,
+        /// The call site's file.
+        File,
+        /// The call site's Python module or C++ namespace.
+        Module,
+        /// The first part of that.
+        Package,
+        /// The operator, see [`operators`](crate::analysis::code::operators).
+        Operator,
+        /// What it is for, as inferred.
+        Role,
+        /// First moment at which it is live; 0 for allocations from before the recording.
+        Born,
+        /// First moment at which it is no longer live, if it was freed.
+        Died,
+        /// How long it lived, as far as recorded.
+        Lifetime,
+        /// How many steps began while it was live.
+        AgeSteps,
+        /// The stream's number.
+        Stream,
+        /// The memory pool.
+        Pool,
+        /// The profiler's category.
+        Category,
+        /// The innermost annotated range around its alloc event.
+        Annotation,
+        /// The metadata that the program attached.
+        Metadata,
+        /// The region of `torch.compile`.
+        Compile,
+        /// Start address.
+        Address,
+        /// Bytes of its block, if it is live at the end.
+        Block,
+        /// Bytes of its block minus requested bytes, if it is live at the end.
+        Rounding,
+    }
 }
 
 /// What the values of a property are. It decides how they are written, sorted, coloured and searched for.
@@ -446,7 +450,7 @@ const fn told(
 impl Property {
     /// All properties, in the order of columns and lists.
     pub fn all() -> impl Iterator<Item = Self> {
-        ROWS.iter().map(|row| row.property)
+        Self::ALL.iter().copied()
     }
 
     /// Its names, and what it means.
@@ -523,10 +527,7 @@ mod tests {
             }
             words.push(row.word);
         }
-        // Numbers of the variants without a gap: none is without a row.
-        let mut properties: Vec<u8> = Property::all().map(|property| property as u8).collect();
-        properties.sort_unstable();
-        assert!(properties.iter().copied().eq(0..properties.len() as u8));
+        assert!(ROWS.iter().map(|row| row.property).eq(Property::all()));
         words.sort_unstable();
         let count = words.len();
         words.dedup();
