@@ -88,7 +88,6 @@
 // Lowest first: a module uses those of groups above its own.
 
 pub mod bitset;
-pub mod floats;
 pub mod ids;
 pub mod invisible;
 mod known_ranges;

@@ -17,7 +17,6 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vramscope_core::floats;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::invisible;
 use vramscope_core::model::DeviceIndex;
@@ -378,7 +377,7 @@ fn span_text(span: Span) -> String {
 
 fn span(text: &str) -> Option<Span> {
     let (from, to) = text.split_once("..")?;
-    let number = |text: &str| floats::parse(text).filter(|value| value.is_finite());
+    let number = |text: &str| text.parse().ok().filter(|value: &f64| value.is_finite());
     let (from, to) = (number(from)?, number(to)?);
     // What is shorter would be written as nothing.
     (to - from >= 1e-9).then_some((from, to))

@@ -202,3 +202,35 @@ pub(super) fn graph_failure(error: &ReadError) -> Failure {
         ..Failure::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(file: &[u8]) -> Opened {
+        let document = Document::new(vramscope_core::decode(file).unwrap());
+        opened(&document, "run.pickle", 9, 1.0)
+    }
+
+    #[test]
+    fn a_plain_recording_has_its_timeline_alone() {
+        let opened = of(include_bytes!(
+            "../../../tests/fixtures/torch-2.3.1/training.pickle"
+        ));
+        assert!(!opened.has_more_than_timeline());
+    }
+
+    #[test]
+    fn failed_allocations_pools_and_states_are_more_than_a_timeline() {
+        const FILES: [&[u8]; 3] = [
+            include_bytes!("../../../tests/fixtures/synth/torch-2.10-py-p4.pickle"),
+            include_bytes!("../../../tests/fixtures/synth/scenario-pools.pickle"),
+            include_bytes!("../../../tests/fixtures/synth/scenario-state-only.pickle"),
+        ];
+        for file in FILES {
+            let opened = of(file);
+            let lines = &opened.devices[0].lines;
+            assert!(opened.has_more_than_timeline(), "{lines:?}");
+        }
+    }
+}

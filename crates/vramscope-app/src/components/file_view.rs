@@ -139,20 +139,7 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
         ruler_mode: state.ruler_mode,
         tabs: state.tabs.clone(),
     };
-    let center = match state.view {
-        ViewKind::Timeline | ViewKind::Segments | ViewKind::Map => {
-            html! { <PicturedView ..given /> }
-        }
-        ViewKind::Overview => html! { <OverviewView ..given /> },
-        ViewKind::Allocator => html! { <AllocatorView ..given /> },
-        ViewKind::Flame => html! { <FlameView {given} /> },
-        ViewKind::Table => html! { <TableView ..given /> },
-        ViewKind::Compare => html! { <CompareView ..given /> },
-        ViewKind::WhatIf => html! { <WhatIfView ..given /> },
-        ViewKind::Facts => {
-            html! { <FactsView session={given.session} file={given.file} /> }
-        }
-    };
+    let center = shown(state.view, given);
     // The overview is about the device itself.
     let has_details =
         state.view != ViewKind::Overview || view.pin.is_some() || places.chosen().is_some();
@@ -172,6 +159,24 @@ fn ReadyFile(props: &ReadyFileProps) -> Html {
                 </main>
             </>
         </>
+    }
+}
+
+/// A view.
+fn shown(view: ViewKind, given: ViewProps) -> Html {
+    match view {
+        ViewKind::Timeline | ViewKind::Segments | ViewKind::Map => {
+            html! { <PicturedView ..given /> }
+        }
+        ViewKind::Overview => html! { <OverviewView ..given /> },
+        ViewKind::Allocator => html! { <AllocatorView ..given /> },
+        ViewKind::Flame => html! { <FlameView {given} /> },
+        ViewKind::Table => html! { <TableView ..given /> },
+        ViewKind::Compare => html! { <CompareView ..given /> },
+        ViewKind::WhatIf => html! { <WhatIfView ..given /> },
+        ViewKind::Facts => {
+            html! { <FactsView session={given.session} file={given.file} /> }
+        }
     }
 }
 

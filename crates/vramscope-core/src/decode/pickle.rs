@@ -12,7 +12,6 @@ use super::value::{Fault, Value, malformed};
 use super::{Arrival, End, Told};
 use crate::ErrorKind;
 use crate::container::{Input, WINDOW};
-use crate::floats;
 use crate::model::WarningKind;
 
 /// Longest integer in bytes; genuine snapshots have at most 9.
@@ -316,9 +315,7 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
         op::INT if text == "01" => machine.push(Value::Bool(true)),
         op::INT | op::LONG => machine.push(decimal(text.trim_end_matches('L'))?),
         op::FLOAT => {
-            let float =
-                floats::parse(&text).ok_or_else(|| malformed(format!("`{text}` is no number")))?;
-            machine.push(Value::Float(float));
+            machine.push(float(&text)?);
         }
         _ => {
             let index = text
@@ -414,9 +411,12 @@ fn decimal(text: &str) -> Result<Value, Fault> {
     if let Ok(int) = text.parse::<u64>() {
         return Ok(Value::Big(int));
     }
-    floats::parse(text)
-        .map(Value::Float)
-        .ok_or_else(|| malformed(format!("`{text}` is no number")))
+    float(text)
+}
+
+fn float(text: &str) -> Result<Value, Fault> {
+    let float = text.parse().ok().map(Value::Float);
+    float.ok_or_else(|| malformed(format!("`{text}` is no number")))
 }
 
 /// Python's raw-unicode-escape: `\uXXXX` and `\UXXXXXXXX`, everything else as Latin-1.

@@ -8,7 +8,6 @@ use std::fmt::Write;
 use super::Value;
 use super::allocations::{BEFORE, columns, fields};
 use crate::analysis::recording::Device;
-use crate::floats;
 use crate::invisible;
 
 /// The first line. Events are numbered from 1 as on the page; times are microseconds since the Unix epoch; an
@@ -58,7 +57,7 @@ pub fn csv_text(text: &str) -> Cow<'_, str> {
     let seen = text.trim_start_matches(is_unseen);
     let is_formula = seen.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
         || text.starts_with(['\t', '\r', '\n']);
-    match is_formula && floats::parse(text).is_none() {
+    match is_formula && text.parse::<f64>().is_err() {
         true => format!("'{text}").into(),
         false => text.into(),
     }

@@ -45,18 +45,14 @@ pub(super) fn HeatMap(props: &PartProps) -> Html {
             theme: props.theme,
         }
     });
-    let answered = use_fleet(&props.session, asked.clone().map(Question::Draw));
-    let bitmap = answered
-        .as_ref()
-        .and_then(|(_, it)| it.clone().dyn_into::<ImageBitmap>().ok());
+    let (answer, bitmap) = use_fleet(&props.session, asked.clone().map(Question::Draw)).unzip();
+    let bitmap = bitmap.and_then(|it| it.dyn_into::<ImageBitmap>().ok());
     use_painted("fleet", bitmap.clone());
     use_bitmap(&canvas, bitmap);
-    let drawn = answered
-        .as_ref()
-        .and_then(|(answer, _)| match answer.as_deref() {
-            Some(Answer::Drawn(drawn)) => Some(drawn.clone()),
-            _ => None,
-        });
+    let drawn = match answer.flatten().as_deref() {
+        Some(Answer::Drawn(drawn)) => Some(drawn.clone()),
+        _ => None,
+    };
     let frame = use_memo(
         (drawn.clone(), area, props.theme),
         |(drawn, area, theme)| Some(frame(drawn.as_ref()?, &(*area)?, *theme)),

@@ -12,7 +12,6 @@ use super::allocator_rules::max_split_bytes;
 use super::capture::AllocatorKind;
 use crate::Snapshot;
 use crate::analysis::code::frames::clip;
-use crate::floats;
 use crate::ids::EventId;
 use crate::model::Action;
 use crate::units::{Bytes, Count};
@@ -84,7 +83,7 @@ impl AllocatorConfig {
                 .and_then(Value::as_object)
                 .map(|divisions| divisions.values().any(|value| value.as_u64() > Some(1))),
             memory_fraction: named("per_process_memory_fraction")
-                .and_then(floats::parse)
+                .and_then(|text| text.parse().ok())
                 .and_then(share),
             backend: named("backend").map(str::to_owned),
             allocator: AllocatorKind::of(snapshot),
@@ -268,7 +267,7 @@ impl SettingEvidence {
     fn effect(&self, key: &str, value: &Value) -> String {
         let number = value
             .as_f64()
-            .or_else(|| value.as_str().and_then(floats::parse))
+            .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
             .unwrap_or(0.0);
         let is_on = value.as_bool() == Some(true) || value.as_str() == Some("True");
         match key {

@@ -6,7 +6,6 @@ use super::{Allowed, MIB, ModelSettings};
 use vramscope_core::analysis::memory::allocator_rules::{Divisions, INTERVALS};
 use vramscope_core::analysis::memory::settings::{is_known, split_pairs};
 use vramscope_core::analysis::search::filter::{parse_bytes, parse_capacity};
-use vramscope_core::floats;
 
 impl ModelSettings {
     /// Applies changes to these settings: `expandable_segments:True,max_split_size_mb:128` as in the environment
@@ -134,7 +133,7 @@ impl ModelSettings {
 
 /// A share of memory, 0 to 1.
 fn fraction(value: &str) -> Option<f64> {
-    let share = floats::parse(value);
+    let share: Option<f64> = value.parse().ok();
     share.filter(|share| (0.0..=1.0).contains(share))
 }
 
