@@ -40,6 +40,7 @@ mod reserved;
 mod tests;
 mod text;
 mod views;
+mod warm_up;
 
 pub use native::Native;
 use vramscope_protocol::clock;
@@ -79,6 +80,8 @@ struct Worker {
     narrowed: Option<Narrowed>,
     /// Work done ahead of questions.
     preparation: prepare::Preparation,
+    /// Until when it works on a tiny snapshot while no request has come.
+    warm_up_end_ms: Option<f64>,
 }
 
 /// The contents of a file.
@@ -98,6 +101,7 @@ pub fn run() {
         let port = port.clone();
         port::Ticks::new(move |ticks| work(worker, &port, ticks))
     };
+    let first = ticks.clone();
     port.listen(move |event| {
         match received(&event) {
             Ok((request, attachment)) => worker.borrow_mut().queue.push(request, attachment),
@@ -108,6 +112,8 @@ pub fn run() {
         ticks.schedule();
     });
     Port::new().send(&Reply::Ready);
+    worker.borrow_mut().warm_up_end_ms = Some(clock::now_ms() + warm_up::DURATION_MS);
+    first.schedule();
 }
 
 /// Answers one question and schedules the next, so that messages come in between and newer questions replace older
@@ -117,6 +123,7 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
     let Some((request, attachment)) = next else {
         return idle(&mut worker.borrow_mut(), ticks);
     };
+    worker.borrow_mut().end_warm_up();
     match request {
         Request::OpenBlob { name } => {
             let port = port.clone();
@@ -168,7 +175,8 @@ fn idle(worker: &mut Worker, ticks: &port::Ticks) {
     match &mut worker.file {
         Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
         Some(File::Graphs(graphs)) => graphs.search(clock::now_ms),
-        Some(File::Fleet(_)) | None => {}
+        Some(File::Fleet(_)) => {}
+        None => worker.warm_up(),
     }
     if worker.has_idle_work() {
         ticks.schedule();
@@ -185,6 +193,22 @@ impl File {
 }
 
 impl Worker {
+    /// Works on a tiny snapshot for a few ms, unless a request has come or the time for that is over.
+    fn warm_up(&mut self) {
+        let Some(end_ms) = self.warm_up_end_ms else {
+            return;
+        };
+        if warm_up::round(&mut self.painter).is_none() || clock::now_ms() >= end_ms {
+            self.end_warm_up();
+        }
+    }
+
+    fn end_warm_up(&mut self) {
+        if self.warm_up_end_ms.take().is_some() {
+            self.painter = Painter::default();
+        }
+    }
+
     /// Forgets the file and all that was computed from it.
     fn forget(&mut self) {
         *self = Self {
@@ -197,6 +221,7 @@ impl Worker {
 
     fn has_idle_work(&self) -> bool {
         match &self.file {
+            None => self.warm_up_end_ms.is_some(),
             Some(File::Graphs(graphs)) => graphs.is_searching(),
             _ => self.preparation.is_waiting(),
         }
