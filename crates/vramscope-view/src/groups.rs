@@ -45,7 +45,9 @@ enum By {
     Size,
     Birth(BirthParts),
     /// Per group, its filter.
-    Names(Vec<Filter>),
+    Filters(Vec<Filter>),
+    /// By the label of each group but the last, which is of what has no name and has this filter.
+    Name(Property, Filter),
 }
 
 /// A recording divided into [`Self::PARTS`] parts of equally many events.
@@ -104,7 +106,12 @@ impl Groups {
         let Some(names) = names else {
             return Self::default();
         };
-        let filters = rows::of_names(device, by, &names);
+        // Of names there may be many, so their filters are made when they are asked for.
+        let filters = match (by.kind(), rows::without_name(by, &names)) {
+            (Kind::Name, Some(without)) => By::Name(by, without),
+            (Kind::Name, None) => By::Nothing,
+            _ => By::Filters(rows::of_names(device, by, &names)),
+        };
         let groups = match by.kind() {
             Kind::Name if by == Property::CallSite => {
                 Self::by_name(theme, leaders, names, table.len())
@@ -126,7 +133,7 @@ impl Groups {
             }
         };
         Self {
-            by: By::Names(filters),
+            by: filters,
             ..groups
         }
     }
@@ -147,7 +154,9 @@ impl Groups {
                 None => rows::born_before(),
                 Some((first, last)) => rows::born_in(first, last),
             }),
-            By::Names(filters) => filters.get(place).cloned(),
+            By::Filters(filters) => filters.get(place).cloned(),
+            By::Name(_, without) if place + 1 == self.labels.len() => Some(without.clone()),
+            By::Name(by, _) => Some(rows::of_name(*by, self.labels.get(place)?)),
         }
     }
 

@@ -170,8 +170,10 @@ fn of_property<'c>(values: &'c Values<'_>) -> Cells<'c> {
     match values {
         Values::Numbers(number) => Cells::maybe(|row| number(row).map(u64::cast_signed)),
         Values::Names(names) => {
-            let words = names.words().iter().map(|word| &**word);
-            Cells::texts(words, |row| (names.of)(row) as usize)
+            let unknown = names.is_unknown_a_word.then_some(&names.unknown);
+            let words = names.words().iter().chain(unknown).map(|word| &**word);
+            let last = names.labels.len();
+            Cells::texts(words, move |row| ((names.of)(row) as usize).min(last))
         }
     }
 }

@@ -164,7 +164,7 @@ fn age_steps(device: Device<'_>) -> Values<'_> {
     numbers(move |row| {
         steps
             .is_some()
-            .then(|| (before(table.died[row]) - before(table.born[row])) as u64)
+            .then(|| before(table.died[row]).saturating_sub(before(table.born[row])) as u64)
     })
 }
 
@@ -258,8 +258,8 @@ fn categories(device: Device<'_>) -> Names<'_> {
     others.sort_few_by(Ord::cmp);
     let labels = CATEGORIES.into_iter().map(Cow::Borrowed);
     let labels: Vec<Cow<'_, str>> = labels.chain(others).collect();
-    let place = |word: &Cow<'_, str>| labels.iter().position(|known| known == word);
-    let places: Vec<u32> = of.labels.iter().map(|word| of_place(place(word))).collect();
+    let known: HashMap<&str, u32> = labels.iter().map(|label| &**label).zip(0..).collect();
+    let places: Vec<u32> = of.labels.iter().map(|label| known[&**label]).collect();
     let place = move |row| places.get((of.of)(row) as usize).copied();
     Names::of(labels, move |row| place(row).unwrap_or(Names::UNKNOWN))
 }

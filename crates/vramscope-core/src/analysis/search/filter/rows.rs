@@ -44,19 +44,32 @@ pub fn of_names(device: Device<'_>, property: Property, names: &Names<'_>) -> Ve
             (each, not(number(Test::AtLeast(0))))
         }
         _ => {
-            let field = TextField::Of(property);
-            let words = names.words().iter().map(|word| text(field, word, true));
-            let without = match names.is_unknown_a_word {
-                true => text(field, &names.unknown, true),
-                false => not(Expression::Term(Term::Text(field, anything()))),
-            };
-            (words.collect(), without)
+            let words = names.words().iter();
+            let words = words.map(|word| text(TextField::Of(property), word, true));
+            (words.collect(), unnamed(property, names))
         }
     };
     each.into_iter()
         .chain([without])
         .map(Filter::from)
         .collect()
+}
+
+/// Selects the allocations without any of a property's names, if they are searched for as texts and [`of_name`] selects
+/// exactly those with each.
+#[must_use]
+pub fn without_name(property: Property, names: &Names<'_>) -> Option<Filter> {
+    let is_exact = !matches!(property, Property::Metadata | Property::Annotation);
+    let is_text = property.kind() == Kind::Name && property.row().key.is_some();
+    (is_exact && is_text).then(|| unnamed(property, names).into())
+}
+
+fn unnamed(property: Property, names: &Names<'_>) -> Expression {
+    let field = TextField::Of(property);
+    match names.is_unknown_a_word {
+        true => text(field, &names.unknown, true),
+        false => not(Expression::Term(Term::Text(field, anything()))),
+    }
 }
 
 /// Selects what any of these filters does; `None` if there are none.
