@@ -125,11 +125,8 @@ impl Groups {
                     Property::Role | Property::Category => by_role,
                     _ => by_order,
                 };
-                let unknown = names.labels.len() as u32;
-                let of = (0..table.len()).map(|row| (names.of)(row).min(unknown));
-                let labels = names.labels.iter().chain([&names.unknown]);
-                let labels = labels.map(|label| label.clone().into_owned());
-                Self::by_number(theme, labels.collect(), of.collect(), hue)
+                let (labels, group_of) = labelled(&names, table.len());
+                Self::by_number(theme, labels, group_of, hue)
             }
         };
         Self {
@@ -165,14 +162,11 @@ impl Groups {
         let hashes = names.labels.iter().map(|label| Some(stable_hash(label)));
         let hashes: Vec<Option<u64>> = hashes.chain([None]).collect();
         let rgb = hashes.iter().map(|&hash| leaders.colour(theme, hash));
-        let unknown = names.labels.len() as u32;
-        let group_of = (0..rows).map(|row| (names.of)(row).min(unknown));
-        let group_of: Vec<u32> = group_of.collect();
-        let labels = names.labels.iter().chain([&names.unknown]);
+        let (labels, group_of) = labelled(&names, rows);
         Self {
             rgb: rgb.collect(),
             colours: ColourColumn::by_text(theme, leaders, &hashes, group_of.iter().copied()),
-            labels: labels.map(|label| label.clone().into_owned()).collect(),
+            labels,
             group_of,
             by: By::Nothing,
         }
@@ -358,6 +352,15 @@ impl<'a> Lives<'a> {
             bytes: &segments.bytes,
         }
     }
+}
+
+/// The labels of names, the last for what has none, and the group of each row.
+fn labelled(names: &Names<'_>, rows: usize) -> (Vec<String>, Vec<u32>) {
+    let labels = names.labels.iter().chain([&names.unknown]);
+    let labels = labels.map(|label| label.clone().into_owned());
+    let unknown = names.labels.len() as u32;
+    let group_of = (0..rows).map(|row| (names.of)(row).min(unknown));
+    (labels.collect(), group_of.collect())
 }
 
 fn hue_colour(theme: &Theme, hue: Option<u32>) -> Rgb {

@@ -20,7 +20,7 @@ use crate::model::PoolId;
 pub fn of_names(device: Device<'_>, property: Property, names: &Names<'_>) -> Vec<Filter> {
     let places = 0..names.labels.len();
     let (each, without): (Vec<Expression>, Expression) = match property {
-        Property::Metadata | Property::Annotation => return Vec::new(),
+        _ if !is_exact(property) => return Vec::new(),
         Property::Stream => {
             let each: Vec<_> = places.map(stream).collect();
             let without = all(each.iter().cloned().map(not));
@@ -36,7 +36,6 @@ pub fn of_names(device: Device<'_>, property: Property, names: &Names<'_>) -> Ve
                 without,
             )
         }
-        _ if property.row().key.is_none() => return Vec::new(),
         _ if property.kind() == Kind::Number => {
             let number = |test| Expression::Term(Term::Number(property, test));
             let numbers = names.words().iter().filter_map(|word| word.parse().ok());
@@ -59,9 +58,15 @@ pub fn of_names(device: Device<'_>, property: Property, names: &Names<'_>) -> Ve
 /// exactly those with each.
 #[must_use]
 pub fn without_name(property: Property, names: &Names<'_>) -> Option<Filter> {
-    let is_exact = !matches!(property, Property::Metadata | Property::Annotation);
-    let is_text = property.kind() == Kind::Name && property.row().key.is_some();
-    (is_exact && is_text).then(|| unnamed(property, names).into())
+    let is_name = property.kind() == Kind::Name && is_exact(property);
+    is_name.then(|| unnamed(property, names).into())
+}
+
+/// Whether a search by the property's own key finds exactly the allocations with a name. Those of metadata and annotations
+/// find more.
+fn is_exact(property: Property) -> bool {
+    let finds_more = matches!(property, Property::Metadata | Property::Annotation);
+    property.row().key.is_some() && !finds_more
 }
 
 fn unnamed(property: Property, names: &Names<'_>) -> Expression {

@@ -96,8 +96,7 @@ fn named(device: Device<'_>, property: Property) -> Vec<Word> {
         text: text(place).clone().into_owned(),
         help: help(place, count),
     });
-    let short = words.filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES);
-    short.take(WORDS_LIMIT).collect()
+    offered(words)
 }
 
 /// The distinct values and the sums of their counts, the greatest first; without those that never occur.
@@ -155,17 +154,18 @@ fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
             .map(|(text, count)| (text.to_owned(), count))
             .collect();
         words.sort_few_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        words
-            .into_iter()
-            .map(|(text, _)| Word {
-                text,
-                help: String::new(),
-            })
-            .filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES)
-            .take(WORDS_LIMIT)
-            .collect()
+        offered(words.into_iter().map(|(text, _)| Word {
+            text,
+            help: String::new(),
+        }))
     };
     (sorted(functions), sorted(files))
+}
+
+/// The first words that are short enough to be offered.
+fn offered(words: impl Iterator<Item = Word>) -> Vec<Word> {
+    let short = words.filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES);
+    short.take(WORDS_LIMIT).collect()
 }
 
 /// The names of annotated ranges, in which there need be no allocation.
@@ -175,8 +175,7 @@ fn annotations(device: Device<'_>) -> Vec<Word> {
         text: clip(device.snapshot().strings.get(name), WORD_LIMIT_BYTES + 1).to_owned(),
         help: allocations(count).replace("allocation", "range"),
     });
-    let short = words.filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES);
-    short.take(WORDS_LIMIT).collect()
+    offered(words)
 }
 
 #[cfg(test)]
