@@ -1,5 +1,5 @@
 //! Copies texts, frames, stacks and contexts from one snapshot to another, each at its first use. For an anonymous
-//! snapshot, texts are replaced on the way.
+//! snapshot, texts are replaced along the way.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -45,9 +45,7 @@ impl Rename for AsBefore {
 
 /// A snapshot that is filled from another.
 pub(crate) struct Transfer<'s> {
-    /// The source.
     pub(crate) from: &'s Snapshot,
-    /// The new snapshot.
     pub(crate) to: Snapshot,
     rename: &'s dyn Rename,
     strings: HashMap<(Role, StringId), StringId>,
@@ -118,7 +116,7 @@ impl<'s> Transfer<'s> {
         new
     }
 
-    /// A row of the source's events, with its stack and context in the new snapshot.
+    /// An event of the source, with its stack and context in the new snapshot.
     pub(crate) fn event(&mut self, row: EventId) -> Event {
         let event = self.from.events.get(row);
         Event {
