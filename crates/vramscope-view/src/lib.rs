@@ -1,6 +1,6 @@
 //! Turns an analysed snapshot into pictures for the page, the command line's plots and the
 //! tests.
-//!
+//! Pure functions: no DOM, I/O, clock or threads. The same code runs natively and in wasm.
 //! Values in, values out: no DOM, I/O, clock or threads. The same code runs natively and in wasm.
 //!
 //! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
@@ -21,8 +21,8 @@
 //!   buffers;
 //! - [`groups`]: the names that the colours stand for, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
-//! - [`header`], [`lanes`], [`lines`], [`marks`], [`reserved`], [`ruler`], [`decorations`]: what is drawn
-//!   above and over the timeline;
+//! - [`header`], [`lanes`], [`lines`], [`marks`], [`reserved`], [`ruler`], [`decorations`]: everything drawn above and on
+//!   top of the timeline;
 //! - [`waterfall`], [`reserved_chart`]: the steps from ideal to real memory, and reserved memory
 //!   under other settings;
 //! - [`segment_bands`]: the columns of the segment timeline;
@@ -31,7 +31,7 @@
 
 #![warn(missing_docs)]
 
-// Lowest first: a module uses those of groups above its own.
+// Lowest first: a module uses only those of groups above its own.
 
 mod colour_spaces;
 mod coverage;

@@ -35,7 +35,6 @@ impl Ranks {
         is_new
     }
 
-    /// Removes a number.
     pub(super) fn remove(&mut self, number: usize) {
         let mut at = number;
         for level in &mut self.levels {
@@ -77,7 +76,7 @@ impl Ranks {
         None
     }
 
-    /// Goes down from a set bit of a level to a number; `pick` chooses the bit in each word.
+    /// Descends from a set bit of a level to a number; `pick` chooses the bit in each word.
     fn descend(&self, height: usize, mut at: usize, pick: impl Fn(u64) -> u32) -> usize {
         for level in self.levels[..height].iter().rev() {
             at = at * 64 + pick(level[at]) as usize;

@@ -26,7 +26,7 @@ pub struct ComparePlot<'a> {
     pub rows: &'a [Row<'a>],
     /// The side or difference that widths show.
     pub width: FlameWidth,
-    /// The unit of widths and colours.
+    /// The side, or the difference, shown by widths.
     pub unit: ChangeUnit,
     /// Node that fills the width.
     pub focus: u32,

@@ -3,9 +3,8 @@
 //!
 //! There is one bit per allocation, one summary bit per non-empty word (64 allocations) and per
 //! non-empty group (4,096), and for each cell (8 allocations), word and group the sums of size and
-//! of size-weighted colour. Visiting the set costs its own size, not the number of all allocations,
-//! and what is thinner than a pixel can be painted from its sums. All sums are integers, so they
-//! stay exact over any number of updates.
+//! of size-weighted colour. Visiting the set costs its own size, not the number of all allocations, and bands thinner than a
+//! pixel can be painted from sums. All sums are integers, so they stay exact over any number of updates.
 
 use super::shades::{Linear, Shades};
 use crate::bitset::bits;
@@ -44,7 +43,7 @@ pub(super) struct Cells {
     pub(super) highest_units: u64,
 }
 
-/// What the set needs to know about a row.
+/// Properties of rows that the set needs.
 pub(super) trait Rows {
     /// Height in the timeline's units.
     fn units(&self, row: usize) -> u64;
@@ -67,15 +66,15 @@ pub(super) struct LiveSet {
     pub(super) group_summary: Vec<u64>,
     pub(super) word_sums: Vec<Sums>,
     pub(super) group_sums: Vec<Sums>,
-    /// The cells of the words that are not empty, in no order: those of all words would take more
-    /// memory than what they are computed from.
+    /// The cells of non-empty words, in no order: those of all words would take more memory than the data they are computed
+    /// from.
     cells: Vec<Cells>,
-    /// Per word that is not empty, where its cells are.
+    /// Index in `cells` for each non-empty word.
     cells_at: Vec<u32>,
-    /// Places whose word became empty. The sums there are zero.
+    /// Free entries of `cells`, whose sums are zero.
     spare_cells: Vec<u32>,
     count: u32,
-    /// The height of all.
+    /// Height of all rows.
     units: u64,
     /// The lowest row that changed since [`Self::take_lowest_change`].
     lowest_change: Option<usize>,
@@ -87,12 +86,11 @@ impl LiveSet {
         self.count
     }
 
-    /// The height of all rows.
     pub(super) fn units(&self) -> u64 {
         self.units
     }
 
-    /// The lowest row that was added, removed or marked since this was asked last; `None` if none was.
+    /// The lowest row that was added, removed or marked since the last call.
     pub(super) fn take_lowest_change(&mut self) -> Option<usize> {
         self.lowest_change.take()
     }
@@ -150,7 +148,7 @@ impl LiveSet {
         }
         self.cells.clear();
         self.spare_cells.clear();
-        // Old values may stay: an empty word has no cells.
+        // Old values may stay, because an empty word has no cells.
         self.cells_at.resize(words, 0);
     }
 
@@ -180,7 +178,7 @@ impl LiveSet {
         self.group_sums[g].add(units, light);
     }
 
-    /// Where the cells of a word go that is no longer empty.
+    /// The entry of `cells` for a word that is no longer empty.
     fn place_for_cells(&mut self) -> u32 {
         if let Some(place) = self.spare_cells.pop() {
             self.cells[place as usize].highest_units = 0;
