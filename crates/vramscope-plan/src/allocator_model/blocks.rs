@@ -1,4 +1,4 @@
-//! Blocks, their neighbours in the segment, and the pools that hold them while they are free.
+//! Blocks, their neighbours in the segment, and the pools that contain them while they are free.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -67,9 +67,9 @@ pub(super) struct Pool {
     pub(super) free: BTreeSet<Key>,
     /// Unmapped blocks as (stream, address, block).
     pub(super) unmapped: BTreeSet<(u64, u64, u32)>,
-    /// The free blocks of which at least a part could be given back to CUDA.
+    /// The free blocks of which at least a part could be returned to CUDA.
     pub(super) releasable: BTreeSet<Key>,
-    /// Wholly free segments by the time at which they became free. Only maintained if garbage is collected.
+    /// Entirely free segments by the time at which they became free. Only maintained if garbage is collected.
     pub(super) by_age: BTreeSet<(u64, Key)>,
     /// The sum of the times in `by_age`.
     pub(super) age_sum: u128,
@@ -230,7 +230,7 @@ impl Allocator {
         }
     }
 
-    /// Whether at least a part of a free block could be given back to CUDA.
+    /// Whether at least a part of a free block could be returned to CUDA.
     fn is_releasable(&self, row: u32) -> bool {
         let block = &self.blocks[row as usize];
         block.is_segment() || self.whole_pages(block).is_some()

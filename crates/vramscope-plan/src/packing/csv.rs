@@ -1,8 +1,8 @@
 //! Reads and writes minimalloc's CSV files: problems, and offsets if a file has them.
 //!
-//! A header names the columns: `id,lower,upper,size` and optionally `alignment`, `offset`, `gaps`. A column `end`
-//! instead of `upper` holds the last moment itself. Gaps (times at which a buffer needs nothing, or less) are checked
-//! and counted but not used; a packing that ignores them is still valid.
+//! A header names the columns: `id,lower,upper,size` and optionally `alignment`, `offset`, `gaps`. A column `end` instead
+//! of `upper` contains the last moment itself. Gaps (times at which a buffer needs nothing, or less) are checked and
+//! counted but not used; a packing that ignores them is still valid.
 
 use std::fmt;
 use std::io::{Read, Write};

@@ -81,7 +81,7 @@ impl Tree {
         false
     }
 
-    /// Appends a block behind everything else.
+    /// Appends a block after everything else.
     pub(super) fn append(&mut self, block: Block) {
         let leaf = self.leaf(block);
         let right = self.temporal(leaf);
@@ -184,8 +184,8 @@ impl Tree {
     }
 }
 
-/// Whether a block's life overlaps one of these ranges. An empty life overlaps a range around it, and also one that
-/// begins with it, as in PyTorch, which asks from the tree's side.
+/// Whether a block's life overlaps one of these ranges. An empty life overlaps a range around it, and also one that begins
+/// with it, as in PyTorch, which tests from the tree's side.
 fn overlaps(ranges: &[Range], life: Range) -> bool {
     let behind = ranges.partition_point(|range| range.start <= life.start);
     let before = ranges[..behind]
@@ -221,7 +221,7 @@ impl Tree {
     pub(super) fn finish(mut self, mut tell: impl FnMut(usize, u64)) -> Finished {
         let sizes = self.collapse();
         let mut nodes = Vec::new();
-        // Nodes to lay out: the node, its offset, and its parent with the number that it has there.
+        // Nodes to lay out: the node, its offset, and its parent with its index there.
         let mut open = vec![(self.root, 0_u64, None)];
         while let Some((at, offset, above)) = open.pop() {
             let place = nodes.len();

@@ -1,4 +1,4 @@
-//! Sentences on what a what-if amounts to.
+//! Sentences about the result of a what-if.
 
 use super::{ModelError, Verdict, WhatIf};
 use crate::allocator_model::{Allowed, ModelSettings};

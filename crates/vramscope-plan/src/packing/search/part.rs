@@ -1,4 +1,4 @@
-//! A part of a problem that is searched by itself: buffers linked by overlapping lives.
+//! A part of a problem that is searched separately: buffers connected by overlapping lives.
 
 use super::super::{Problem, Sections};
 use super::keys::{MOST_BUFFERS, MOST_UNITS};
@@ -42,7 +42,7 @@ impl Buffer {
         if self.alignment == 1 {
             return offset;
         }
-        // Alignments may be anything below 2⁶⁴. Where this overflows, it is above `highest` anyway.
+        // Alignments may be anything below 2⁶⁴. A result that overflows would be above `highest` anyway.
         offset
             .checked_next_multiple_of(self.alignment)
             .unwrap_or(u64::MAX)
@@ -56,7 +56,7 @@ impl Buffer {
     }
 }
 
-/// Buffers to be searched by themselves.
+/// Buffers to be searched separately.
 pub(super) struct Part {
     /// The indices of its buffers in the problem.
     pub(super) members: Vec<usize>,
@@ -66,7 +66,7 @@ pub(super) struct Part {
     buffers: Vec<Buffer>,
     /// Number of its sections.
     pub(super) sections: usize,
-    /// Bytes per unit; all offsets are multiples.
+    /// Bytes per unit; all offsets are multiples of it.
     pub(super) unit: u64,
 }
 
