@@ -9,10 +9,9 @@
 //! Without segments there is no final state to show what is live. Then the trace begins with events that repeat the
 //! allocations live before it, and the file says how many these are.
 //!
-//! The format cannot express everything. The stack of an allocation that began before the range and ended in it
-//! is lost (that of one live at the end of the range is kept in its block), and rounding is derived where the file's
-//! own final state does not state it. Pinned host memory is left out, because its events share no moments with a
-//! device's.
+//! The format cannot express everything. The stack of an allocation that began before the range and ended in it is lost
+//! (that of one live at the end of the range is kept in its block), and rounding is derived where the file's own final state
+//! does not state it. Pinned host memory is left out, because its events share no moments with a device's.
 
 mod before;
 mod freed;

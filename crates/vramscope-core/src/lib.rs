@@ -20,8 +20,7 @@
 //!   after `m` events.
 //!
 //! # A tour
-//! [`decode()`] reads any kind of file from any reader. This one is minimal: two allocations, one of which is freed
-//! again.
+//! [`decode()`] reads any kind of file from any reader. This one is minimal: two allocations, one of which is freed again.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

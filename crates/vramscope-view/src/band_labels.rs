@@ -100,8 +100,7 @@ impl BandLabels {
     }
 
     /// Draws the labels into a picture of `now` that fills `area`. If it shows another part of the data than the picture
-    /// that
-    /// the labels were made for, they move with their bands.
+    /// that the labels were made for, they move with their bands.
     pub fn draw(&self, scene: &mut Scene, area: &Area, now: &Viewport, style: &Style<'_>) {
         let made = &self.view;
         let pad_px = PAD_CSS * style.pixel_ratio;

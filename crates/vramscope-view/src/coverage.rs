@@ -103,8 +103,7 @@ impl<T: Sum> Coverage<T> {
     }
 
     /// Adds the part of a rectangle that lies in the stripe. It is in px of the picture, clipped to it; y grows downwards.
-    /// It
-    /// consists of adjacent parts from `left` on, each with its right end and what a whole pixel of it adds to the sums.
+    /// It consists of adjacent parts from `left` on, each with its right end and what a whole pixel of it adds to the sums.
     #[inline]
     pub(crate) fn add<const PARTS: usize>(
         &mut self,

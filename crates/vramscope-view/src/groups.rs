@@ -280,8 +280,7 @@ impl Groups {
     }
 
     /// The lines of a legend, at most `most`: the totals of the `selected` rows, followed by further groups that a picture
-    /// of
-    /// these moments shows, without bytes, largest areas first.
+    /// of these moments shows, without bytes, largest areas first.
     #[must_use]
     pub fn legend(
         &self,

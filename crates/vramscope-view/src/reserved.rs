@@ -39,8 +39,7 @@ pub struct Envelope {
 
 impl Envelope {
     /// The right end and the middle (device px from the left and the top) of a label of width `label_px`: as far right as
-    /// the
-    /// envelope is at least `least_px` high under the whole label, with the middle visible. `None` if there is no such
+    /// the envelope is at least `least_px` high under the whole label, with the middle visible. `None` if there is no such
     /// place.
     #[must_use]
     pub fn label_px(&self, view: &Viewport, label_px: f64, least_px: f64) -> Option<(f64, f64)> {

@@ -122,8 +122,7 @@ impl Viewport {
     }
 
     /// Zooms by `factor_x` and `factor_y` (above 1 zooms in). The data under the device px (`x_px`, `y_px`) stays in place
-    /// as
-    /// far as the bounds allow.
+    /// as far as the bounds allow.
     #[must_use]
     pub fn zoomed(
         self,

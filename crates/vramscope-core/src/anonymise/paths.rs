@@ -109,8 +109,7 @@ fn name_of(part: &str) -> &str {
 }
 
 /// Whether the parts of a path look like those of installed files: no dots or escapes (`%2e%2e`) that lead elsewhere, no
-/// characters that a file name cannot have (`?token=`), no folder with the extension of a source file, and a file with
-/// one.
+/// characters that a file name cannot have (`?token=`), no folder with the extension of a source file, and a file with one.
 fn are_names(parts: &[&str]) -> bool {
     let is_name = |part: &&str| {
         let mut letters = part.chars();

@@ -129,8 +129,7 @@ pub(crate) struct Unwrapped<'a> {
 /// Takes off the containers around a snapshot.
 ///
 /// # Errors
-/// If the file is damaged or not a snapshot. The error has the containers and the first bytes, as far as they were
-/// read.
+/// If the file is damaged or not a snapshot. The error has the containers and the first bytes, as far as they were read.
 pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwrapped<'a>, Error> {
     let (mut layer, counters) = outermost(input, limits);
     let mut containers = Vec::new();

@@ -34,8 +34,7 @@ const CHUNK: u64 = 256 << 10;
 /// Values gathered before they are added to their list. Pickle batches have the same size.
 const BATCH: usize = 1000;
 
-/// Values for which the stack has room: a token pushes one, and at most one more follows before the next
-/// [`Driver::step`].
+/// Values for which the stack has room: a token pushes one, and at most one more follows before the next [`Driver::step`].
 const PUSHES: usize = 4;
 
 /// What a JSON file contains.

@@ -97,8 +97,7 @@ struct Known<'m> {
 
 impl Machine {
     /// Runs the opcodes at the beginning of `bytes`, up to SETITEMS, if they form a record that fits a template. Returns
-    /// their
-    /// length.
+    /// their length.
     #[inline(never)]
     pub(super) fn push_known_record(&mut self, bytes: &[u8]) -> Option<usize> {
         // A value of a key is not a record, and the record's dict and list nest two marks.
@@ -286,8 +285,7 @@ impl Template {
     }
 
     /// Makes the template of a record from its opcodes and from what they stored in the memo after the dict itself. `None`
-    /// if
-    /// they contain anything but keys from the memo and ordinary values of these.
+    /// if they contain anything but keys from the memo and ordinary values of these.
     fn make(&mut self, kind: RecordKind, bytes: &[u8], memo: &[u32], stored: &[u32]) -> Option<()> {
         self.steps.clear();
         self.memo.clear();

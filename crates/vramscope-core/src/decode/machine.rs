@@ -1,11 +1,10 @@
 //! The machine that pickle opcodes and JSON tokens drive. It has a stack of small values, and containers that become
 //! table rows as soon as they are complete.
 //!
-//! A genuine snapshot of a million events holds millions of dicts and lists, but rarely more than a few
-//! hundred distinct stacks. So no tree is built. A dict that is recognised as a record is written to
-//! its table by [`super::records`], and only its row number is kept. A list of consecutive rows is a
-//! range, and a list of frames is an interned stack. Everything else (the top level, settings, values of unknown keys)
-//! stays as it is until [`super::finish`] reads it.
+//! A genuine snapshot of a million events holds millions of dicts and lists, but rarely more than a few hundred distinct
+//! stacks. So no tree is built. A dict that is recognised as a record is written to its table by [`super::records`], and
+//! only its row number is kept. A list of consecutive rows is a range, and a list of frames is an interned stack. Everything
+//! else (the top level, settings, values of unknown keys) stays as it is until [`super::finish`] reads it.
 //!
 //! A stack or text that a record has used can no longer change, and rows have one owner. Genuine producers keep to that,
 //! and files that did not could cause work out of proportion to their size.
@@ -274,8 +273,7 @@ impl Machine {
     /// PUT: stores the top of the stack under this number.
     pub(super) fn put(&mut self, index: u64) -> Result<(), Fault> {
         let cell = self.memo_cell()?;
-        // Each number comes from an opcode, possibly one that an optimiser removed. So numbers cannot exceed the bytes
-        // read.
+        // Each number comes from an opcode, possibly one that an optimiser removed. So numbers cannot exceed the bytes read.
         if index > self.budget.unwrapped_bytes() {
             return Err(malformed(format!(
                 "memo number {index} is beyond anything this file could need"

@@ -206,8 +206,8 @@ impl StateLayout {
     }
 
     /// The measures and the bytes per line with which a state fits into `height_px`. The scale shows as few bytes per line
-    /// as
-    /// possible, but only expandable segments may take several lines. If height is left at that scale, lines become higher.
+    /// as possible, but only expandable segments may take several lines. If height is left at that scale, lines become
+    /// higher.
     #[must_use]
     pub fn fit(state: &AllocatorState, metrics: Metrics, height_px: u32) -> (Metrics, f64) {
         let segments = state.segments.iter();

@@ -115,8 +115,8 @@ pub struct GroupColours {
 
 impl GroupColours {
     /// Call sites have the colour of their text, as in all views, and so have the user's frames. Libraries' frames are
-    /// paler,
-    /// because they make up most of a stack and matter least. Frames of the runtime, and groups that are not code, are grey.
+    /// paler, because they make up most of a stack and matter least. Frames of the runtime, and groups that are not code,
+    /// are grey.
     #[must_use]
     pub fn of(
         table: &GroupTable,

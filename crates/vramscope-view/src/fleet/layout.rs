@@ -156,8 +156,7 @@ impl Layout {
     }
 
     /// The range of a rank's own axis shown at a position, in µs or events since its first event; `None` where the rank has
-    /// no
-    /// data.
+    /// no data.
     #[must_use]
     pub fn own_range(&self, rank: u32, at: u64) -> Option<(u64, u64)> {
         let row = self.rows.get(rank as usize)?;

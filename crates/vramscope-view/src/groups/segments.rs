@@ -25,10 +25,8 @@ pub fn name_of_segments(by: Property) -> String {
 
 impl Groups {
     /// Groups the parts of a device's segments by a property. Segments have no category and no role; by these, they are
-    /// divided
-    /// into segments for small and for large requests. All properties of code are shown as call sites
-    /// ([`name_of_segments`]).
-    /// `leaders` are those of the recording's call sites.
+    /// divided into segments for small and for large requests. All properties of code are shown as call sites
+    /// ([`name_of_segments`]). `leaders` are those of the recording's call sites.
     #[must_use]
     pub fn of_segments(by: Property, theme: &Theme, leaders: &Leaders, device: Device<'_>) -> Self {
         let (snapshot, history) = (device.snapshot(), device.history);

@@ -1,11 +1,10 @@
 //! The memory map: address × time, with every allocation a rectangle from birth to death.
 //!
-//! The y axis shows the addresses that were ever reserved, without the unused ranges between them.
-//! Every segment is a lane as high as its bytes, with small gaps between lanes ([`Lanes`]); an
-//! expandable segment's lane is as high as all that was ever mapped of it. The x axis shows the
-//! moments, on either of the timeline's axes. Each pixel mixes its contents by area: free memory a thousandth of a pixel
-//! high contributes a thousandth of its colour, and nothing is left out at any zoom. Reserved but free memory has a pale
-//! fill; memory that is not reserved shows the background.
+//! The y axis shows the addresses that were ever reserved, without the unused ranges between them. Every segment is a lane
+//! as high as its bytes, with small gaps between lanes ([`Lanes`]); an expandable segment's lane is as high as all that was
+//! ever mapped of it. The x axis shows the moments, on either of the timeline's axes. Each pixel mixes its contents by area:
+//! free memory a thousandth of a pixel high contributes a thousandth of its colour, and nothing is left out at any zoom.
+//! Reserved but free memory has a pale fill; memory that is not reserved shows the background.
 //!
 //! Unlike in the timeline, a column does not show only one of its moments, because fragmentation
 //! between the peaks matters too.

@@ -62,8 +62,7 @@ impl Reaching {
     }
 
     /// Calls `see` for those of `count` rectangles that are visible in the next stripe, several at a time. `place` returns
-    /// the
-    /// lower and upper edge of one, and the moments of its birth and death.
+    /// the lower and upper edge of one, and the moments of its birth and death.
     fn visit(
         &mut self,
         stripe: &Scale<'_>,

@@ -110,8 +110,7 @@ impl Story {
     }
 
     /// The allocation at an address of this lane at a moment: the newest that covers the address, if still alive.
-    /// Allocations
-    /// that begin in another lane do not count.
+    /// Allocations that begin in another lane do not count.
     fn tenant(&self, lane: &Lane, address: u64, moment: u32) -> Option<u32> {
         let table = &self.allocations;
         let newest = (0..table.len()).rev().find(|&row| {

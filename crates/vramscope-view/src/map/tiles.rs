@@ -249,8 +249,7 @@ impl<'a> Plan<'a> {
             start != NOWHERE && is_alive() && self.end_of(row) > self.starts[start as usize]
         };
         // The starts in the order of lanes, with the position of the first tile of each. The columns are read front to back,
-        // and
-        // rows are written directly to their positions.
+        // and rows are written directly to their positions.
         let mut places = vec![0_u32; self.starts.len()];
         for (row, &(start, _)) in rows() {
             if is_drawn(row, start) {

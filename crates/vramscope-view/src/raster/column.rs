@@ -182,8 +182,7 @@ impl<'a> Column<'a> {
     }
 
     /// Paints word `w`, whose lower edge is at `units`, if no band in it can own a pixel: then only its light below the
-    /// edges
-    /// of pixels matters, and the part above an edge is the word minus the part below. Returns whether it did.
+    /// edges of pixels matters, and the part above an edge is the word minus the part below. Returns whether it did.
     #[inline]
     fn cut(&mut self, live: &LiveSet, w: usize, units: u64) -> bool {
         let thin = live.cells(w).highest_units < self.less_than_half_units;
@@ -219,8 +218,7 @@ impl<'a> Column<'a> {
     }
 
     /// Light and height of the lowest `units` of word `w`: those of whole cells, and of bands in one more cell. The search
-    /// is
-    /// branchless, because branches would be mispredicted.
+    /// is branchless, because branches would be mispredicted.
     #[inline]
     fn below(&self, live: &LiveSet, w: usize, units: u64) -> ([u64; 4], [f32; 4]) {
         let mut nodes = [0_u64; 4];

@@ -164,8 +164,7 @@ impl Search<'_> {
         }
         if room.height_px() < least_px.1 {
             // The lines between those examined may belong to the band too. Lines further away belong to a room that is found
-            // later:
-            // searching them here would cost the band's area for each corner of its edge.
+            // later: searching them here would cost the band's area for each corner of its edge.
             let between_px = self.step_px - 1;
             if room.height_px() + 2 * between_px < least_px.1 {
                 return;

@@ -21,8 +21,7 @@ pub struct Leaks {
     /// The rank that grows fastest; `None` if none grows.
     pub fastest: Option<usize>,
     /// The call sites that leave something behind in most steps of a rank, sorted by what they leave on a typical rank. If
-    /// no
-    /// rank's steps are known, the call sites with memory left at the end.
+    /// no rank's steps are known, the call sites with memory left at the end.
     pub sites: Vec<LeakedSite>,
 }
 

@@ -294,8 +294,7 @@ proptest! {
             let alone = fleet.cohort(cohort);
             prop_assert_eq!(alone.ranks.len() as u64, cohort.ranks);
             // The page asks for the median among all ranks, and the command line cuts out a cohort: both find the same rank,
-            // also
-            // among equal peaks.
+            // also among equal peaks.
             let among: Vec<usize> = (first..first + alone.ranks.len()).collect();
             let median = peaks(&alone).map(|peaks| first + peaks.median);
             prop_assert_eq!(median_rank(&fleet, &among), median);
