@@ -36,7 +36,7 @@ pub enum ErrorKind {
     #[error("the file ends early: {0}")]
     Truncated(&'static str),
     /// An unknown format.
-    #[error("this is no memory snapshot: neither pickle, JSON, HTML, gzip, zstd nor zip")]
+    #[error("this is not a memory snapshot: neither pickle, JSON, HTML, gzip, zstd nor zip")]
     UnknownFormat,
     /// A file of another kind that is often mistaken for a snapshot.
     #[error("this is {0}, not a memory snapshot")]
@@ -57,7 +57,7 @@ pub enum ErrorKind {
     #[error("this overview of ranks is of version {0}, which a newer vramscope has written")]
     NewerFleet(u8),
     /// A pickle or JSON whose value is not a snapshot.
-    #[error("the data is readable, but no memory snapshot: {0}")]
+    #[error("the data is readable, but not a memory snapshot: {0}")]
     WrongShape(String),
     /// An opcode that would build or call an object.
     #[error(
@@ -70,7 +70,7 @@ pub enum ErrorKind {
         code: u8,
     },
     /// A byte that is not an opcode.
-    #[error("0x{0:02x} is no pickle opcode")]
+    #[error("0x{0:02x} is not a pickle opcode")]
     UnknownOpcode(u8),
     /// The check sum in a container of this kind does not match.
     #[error(
@@ -89,7 +89,7 @@ pub enum ErrorKind {
         limit: u64,
     },
     /// The system cannot provide this many bytes of memory.
-    #[error("there is no memory for {0} bytes more")]
+    #[error("there is not enough memory for {0} more bytes")]
     NoMemory(u64),
     /// The caller asked to stop.
     #[error("cancelled")]
@@ -245,7 +245,7 @@ impl Lookalike {
             }
             Self::ChromeTrace => {
                 "Record with torch.profiler.profile(profile_memory=True, with_stack=True, record_shapes=True) and give the file of \
-                 export_chrome_trace(), or give a snapshot of torch.cuda.memory._dump_snapshot(), which tells more of memory. \
+                 export_chrome_trace(), or give a snapshot of torch.cuda.memory._dump_snapshot(), which says more about memory. \
                  Without memory it opens in Perfetto."
             }
             Self::OtherHtml => {

@@ -18,7 +18,6 @@ pub(crate) enum Role {
     Label,
     /// The name of a function.
     Function,
-    /// Lines of a formatted stack.
     Trace,
 }
 
@@ -30,7 +29,6 @@ pub(crate) trait Rename {
     fn frame<'t>(&self, name: &'t str, file: &'t str) -> [Cow<'t, str>; 2];
 }
 
-/// Keeps all texts.
 pub(crate) struct AsBefore;
 
 impl Rename for AsBefore {

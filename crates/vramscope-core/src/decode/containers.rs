@@ -133,7 +133,7 @@ impl Machine {
             .checked_sub(1)
             .and_then(|below| self.stack[below].dict())
         else {
-            return Err(malformed("SETITEMS on something that is no dict"));
+            return Err(malformed("SETITEMS on something that is not a dict"));
         };
         self.extend_dict(dict, start)?;
         self.stack.truncate(start);
@@ -149,7 +149,7 @@ impl Machine {
             _ => return Err(malformed("stack underflow")),
         };
         let Some(dict) = self.stack[start - 1].dict() else {
-            return Err(malformed("SETITEM on something that is no dict"));
+            return Err(malformed("SETITEM on something that is not a dict"));
         };
         self.add_pairs(dict, start)?;
         self.stack.truncate(start);
@@ -175,7 +175,7 @@ impl Machine {
             .map(|below| self.value(self.stack[below]))
         {
             Some(Value::List(row)) => Ok(row),
-            _ => Err(malformed("APPEND on something that is no list")),
+            _ => Err(malformed("APPEND on something that is not a list")),
         }
     }
 

@@ -108,7 +108,7 @@ fn fault_of(error: serde_json::Error) -> Fault {
     match error.classify() {
         Category::Io => kind_of(&error.into()).into(),
         Category::Eof => ErrorKind::Truncated("in the middle of JSON").into(),
-        Category::Syntax | Category::Data => malformed(format!("this is no valid JSON: {error}")),
+        Category::Syntax | Category::Data => malformed(format!("this is not valid JSON: {error}")),
     }
 }
 
@@ -232,7 +232,6 @@ enum Under {
     TraceEvents,
 }
 
-/// A value about to be read.
 struct Node<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
     /// Whether the value is under a key of the schema, where every whole number counts as an integer.
@@ -346,7 +345,6 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_, '_> {
     }
 }
 
-/// A key about to be read.
 struct KeyNode<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
     depth: usize,

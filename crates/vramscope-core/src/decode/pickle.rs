@@ -321,7 +321,7 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
             let index = text
                 .parse()
                 .ok()
-                .ok_or_else(|| malformed(format!("`{text}` is no memo number")))?;
+                .ok_or_else(|| malformed(format!("`{text}` is not a memo number")))?;
             if opcode == op::GET {
                 return machine.get(index);
             }

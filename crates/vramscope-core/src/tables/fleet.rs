@@ -57,7 +57,7 @@ impl FleetTable {
             Self::SitesAtPeak => {
                 "a call site that holds memory at the peak or at the end, or leaves some behind"
             }
-            Self::Findings => "what was found in a snapshot, the gravest first",
+            Self::Findings => "the findings of a snapshot, most severe first",
             Self::Failures => "a request that failed: the first and the last one of a device",
         }
     }
@@ -102,7 +102,7 @@ const RANKS: [Field; 33] = [
         Kind::Number,
         "the number among the processes of its host",
     ),
-    field("host", Kind::Text, "the host, where names tell it"),
+    field("host", Kind::Text, "the host, where names contain it"),
     field(
         "rank_from",
         Kind::Text,

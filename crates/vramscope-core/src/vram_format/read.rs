@@ -73,9 +73,7 @@ struct Reader<'a, 'i> {
     budget: Budget,
     on_progress: OnProgress<'a>,
     version: u8,
-    /// The name of the table being read.
     table: &'static str,
-    /// The tables read so far.
     snapshot: Snapshot,
     until_look: usize,
 }

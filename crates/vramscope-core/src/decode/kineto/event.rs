@@ -277,7 +277,6 @@ impl Driver<'_, '_, '_> {
     }
 }
 
-/// A key about to be read.
 struct KeyNode<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
     of: fn(&str) -> Field,
@@ -308,7 +307,6 @@ impl<'de> Visitor<'de> for KeyNode<'_, '_, '_, '_> {
     }
 }
 
-/// An event, or the value of one of its keys.
 struct Node<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
     field: Field,
