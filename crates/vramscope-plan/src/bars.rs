@@ -5,7 +5,6 @@ use super::plan::StepKind;
 /// The known bars in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Bars {
-    /// Peak of live requested bytes.
     pub(super) requested: u64,
     /// Peak of live aligned bytes, and the sum of the peaks of all pools and streams; `None` until known. Without them no
     /// later bar is shown.

@@ -245,7 +245,6 @@ impl Planner {
             packed.map(|packed| PackedBytes::of(packed, self.is_packed[problem]));
     }
 
-    /// Runs inductor's planner on one problem.
     fn pool(&mut self, at: usize, is_over: &mut dyn FnMut() -> bool) {
         let problem = &self.problems[at].problem;
         if problem.size.len() <= pool_planner::MOST_BUFFERS {
@@ -260,7 +259,6 @@ impl Planner {
         self.pooled += 1;
     }
 
-    /// Runs the model with the file's own settings.
     fn run_model(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) {
         self.model.run(device, is_over);
         let Some(baseline) = self.model.baseline() else {

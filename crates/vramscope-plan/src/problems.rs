@@ -67,13 +67,10 @@ pub struct ArenaProblem {
 /// The least memory that all pools and streams need together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Needs {
-    /// Peak of live requested bytes.
     pub(super) requested_bytes: u64,
-    /// The first moment of that peak.
     pub(super) requested_moment: u32,
     /// Buffers live at that moment.
     pub(super) live_at_peak: u64,
-    /// Peak of live aligned bytes.
     pub(super) aligned_bytes: u64,
     /// Freed memory that waits for other streams.
     pub(super) waiting: Waiting,
@@ -318,7 +315,6 @@ fn arena_of_allocations(device: Device<'_>, kind: AllocatorKind, rows: &mut Rows
     places.map(number).collect()
 }
 
-/// A running sum and its maximum.
 #[derive(Clone, Copy, Default)]
 struct Running {
     now: u128,
@@ -358,7 +354,6 @@ struct Sums {
     /// Allocations by death, and those with pending frees by free request; the last first.
     deaths: Vec<u32>,
     releases: Vec<u32>,
-    /// The next allocation to be born.
     next: usize,
     by_arena: Vec<Peaks>,
     device: Peaks,

@@ -255,7 +255,7 @@ impl Words<'_> {
             _ => " This is what a model of it needs, beginning empty, with this file's settings.",
         };
         let advice = if change_bytes > 0 {
-            "Replaying under other settings of the allocator tells what they would do."
+            "Replaying under other settings of the allocator shows what they would do."
         } else {
             ""
         };

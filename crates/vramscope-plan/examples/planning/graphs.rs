@@ -14,7 +14,6 @@ use crate::{Clock, SPENT, timed, unpacked};
 /// How long each graph is searched.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Nodes of the large graph.
 const NODES: u32 = 20_000;
 
 /// Inductor's orders of a graph in which thousands of nodes could run at any time.

@@ -55,13 +55,11 @@ pub(super) struct Reservation {
 /// A request with its size rounded and its pool found.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
-    /// Rounded size.
     pub(super) bytes: u64,
     pub(super) stream: u64,
     pub(super) pool: u32,
 }
 
-/// The allocator of one device.
 pub(super) struct Allocator {
     pub(super) settings: ModelSettings,
     pub(super) blocks: Vec<Block>,

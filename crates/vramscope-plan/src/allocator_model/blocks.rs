@@ -6,7 +6,6 @@ use super::allocator::{Allocator, DEFAULT_LARGE, NONE};
 use super::settings::Ties;
 use vramscope_core::model::PoolId;
 
-/// The use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
     /// Used by the program, or freed by it while another stream may still be using it.
@@ -27,7 +26,6 @@ pub(super) struct Block {
     /// Its neighbours in the segment, or [`NONE`].
     pub(super) prev: u32,
     pub(super) next: u32,
-    /// Row of `pools`.
     pub(super) pool: u32,
     /// The handle's bits. torch orders streams as unsigned numbers.
     pub(super) stream: u64,
@@ -53,7 +51,6 @@ impl Block {
         (self.stream, self.bytes, (self.order, self.address), row)
     }
 
-    /// Whether it is a whole ordinary segment.
     fn is_segment(&self) -> bool {
         self.reservation == NONE && self.prev == NONE && self.next == NONE
     }
@@ -214,7 +211,6 @@ impl Allocator {
         }
     }
 
-    /// Removes a block from its pool.
     pub(super) fn take_from_pool(&mut self, row: u32) {
         let block = &self.blocks[row as usize];
         let pool = &mut self.pools[block.pool as usize];

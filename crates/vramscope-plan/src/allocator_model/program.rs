@@ -10,10 +10,8 @@ use vramscope_core::analysis::time::history::{History, NEVER};
 use vramscope_core::ids::{AllocationId, EventId, StackId};
 use vramscope_core::model::{Action, PoolId};
 
-/// An action of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Call {
-    /// A request that was served.
     Malloc(AllocationId),
     /// A request that failed; its size is rounded.
     Refused {
@@ -25,7 +23,6 @@ pub(super) enum Call {
     FreeRequested(AllocationId),
     /// A free that completes: the block can be used again.
     Free(AllocationId),
-    /// `empty_cache()`.
     EmptyCache,
     /// A private pool is released, and nothing will be allocated from it again.
     ReleasePool(PoolId),

@@ -42,7 +42,6 @@ pub fn greedy(problem: &Problem, order: Order, fit: Fit) -> Packing {
     greedy.into_packing()
 }
 
-/// One greedy packer at work.
 pub(super) struct Greedy {
     order: Ordered,
     /// Number of buffers placed so far: the beginning of `order`.
@@ -86,7 +85,6 @@ impl Greedy {
         self.packing.height
     }
 
-    /// Whether everything is placed.
     pub(super) fn is_done(&self) -> bool {
         self.placed == self.order.len()
     }
@@ -153,9 +151,7 @@ impl Greedy {
     }
 }
 
-/// Free bytes between occupied ranges.
 struct Gap {
-    /// Its first byte.
     top: u64,
     /// Its first aligned offset.
     offset: u64,

@@ -108,7 +108,6 @@ impl Ordered {
         }
     }
 
-    /// Number of buffers.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }

@@ -3,7 +3,6 @@
 use super::{ALIGN_BYTES, Node, PoolOffset};
 use crate::ranges::{Range, Ranges, insert};
 
-/// A buffer to place in a tree.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub(super) buffer: usize,
@@ -29,7 +28,6 @@ struct Growing {
 
 enum Kind {
     Leaf(usize),
-    /// Unused bytes.
     Empty,
     /// Children that use the same bytes at different times.
     Temporal(Vec<usize>),

@@ -125,7 +125,6 @@ struct Case<'a> {
     baseline: &'a Baseline,
     /// The first pass that a failed request ended, if the rest of the pass needs more than the device has.
     first: Option<FirstPass>,
-    /// Number of replays.
     tried: u64,
 }
 

@@ -18,7 +18,7 @@ pub(super) fn verdict(row: &WhatIf, own: &WhatIf, error: ModelError) -> String {
     };
     match row.verdict {
         Verdict::WithinError => format!(
-            "{peak} On this recording the model may be wrong by {}: take it for no difference.",
+            "{peak} On this recording the model may be wrong by {}: treat it as no difference.",
             Bytes(error.largest_bytes())
         ),
         Verdict::TooClose => {

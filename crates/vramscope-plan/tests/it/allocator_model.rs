@@ -47,7 +47,6 @@ impl TorchRun {
     }
 }
 
-/// The runs of `allocator.py` by name.
 fn runs() -> BTreeMap<String, TorchRun> {
     let runs = files::fixtures_in("allocator").into_iter().map(|file| {
         let name = file.name.trim_start_matches("allocator/");

@@ -31,7 +31,6 @@ impl ModelSettings {
         Ok(settings)
     }
 
-    /// Sets one key.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "expandable_segments" => self.expandable_segments = flag(key, value)?,
@@ -163,11 +162,11 @@ fn no_such(key: &str) -> String {
     }
     if is_known(key) {
         return format!(
-            "The model does not know {key}: it has no bearing on device memory, or not one that could be foretold."
+            "The model does not know {key}: it has no bearing on device memory, or none that could be predicted."
         );
     }
     format!(
-        "“{key}” is no setting of the allocator. There are expandable_segments, max_split_size_mb, \
+        "“{key}” is not a setting of the allocator. There are expandable_segments, max_split_size_mb, \
          max_non_split_rounding_mb, roundup_power2_divisions, garbage_collection_threshold, \
          large_segment_size_mb, per_process_memory_fraction, capacity (what CUDA has, as 24GiB) and allowed."
     )

@@ -9,9 +9,7 @@ const MOST_BUFFERS: usize = 1 << 17;
 
 /// What is known about one part.
 struct Level {
-    /// The offsets of its buffers, in bytes.
     offsets: Vec<u64>,
-    /// The highest end of its buffers.
     height: u64,
     /// Proved lower bound of `height`.
     low: u64,

@@ -25,11 +25,9 @@ pub(super) fn first_nodes(part: &Part) -> u64 {
     FIRST_NODES.max(2 * part.members.len() as u64)
 }
 
-/// The result of a round.
 pub(super) enum Ended {
     /// A packing was found: the offsets of the part's buffers in bytes.
     Solved(Vec<u64>),
-    /// No packing fits the capacity.
     Impossible,
     /// No ranking reached a result within its budget of nodes.
     Limit,
@@ -40,14 +38,12 @@ pub(super) struct Round {
     /// `None` if a buffer is larger than the capacity.
     buffers: Option<Vec<Buffer>>,
     nodes: u64,
-    /// Number of rankings tried.
     tried: usize,
     /// The current ranking's search, and the nodes that it may still visit.
     current: Option<(Tree, u64)>,
 }
 
 impl Round {
-    /// A round that has not begun.
     pub(super) fn new(part: &Part, capacity: u64, nodes: u64) -> Self {
         Self {
             buffers: part.within(capacity),

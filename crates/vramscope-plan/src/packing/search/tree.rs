@@ -28,12 +28,10 @@ pub(super) enum Measure {
     Total,
 }
 
-/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// [`Tree::offsets`] are a packing.
     Solved,
-    /// No packing exists.
     Impossible,
     /// The budget of nodes is used up.
     Limit,
@@ -55,7 +53,6 @@ struct Goal {
 /// A goal being worked on.
 struct Frame {
     goal: Goal,
-    /// The next key to try.
     next: usize,
     /// Upper limit of offsets: at this offset or above, another buffer would fit below.
     ceiling: u64,
@@ -64,7 +61,6 @@ struct Frame {
     fingerprint: u128,
 }
 
-/// The search.
 pub(super) struct Tree {
     buffers: Vec<Buffer>,
     /// The highest end that any of them may have.
@@ -121,7 +117,6 @@ impl Tree {
         &self.offsets
     }
 
-    /// Visits up to `nodes` more nodes.
     pub(super) fn run(&mut self, nodes: u64) -> Outcome {
         for _ in 0..nodes {
             let Some(frame) = self.frames.last_mut() else {
