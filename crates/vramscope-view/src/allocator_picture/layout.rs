@@ -103,7 +103,6 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Piece {
     pub(super) y_px: u32,
-    /// Left edge.
     pub(super) x_px: f64,
     /// Offsets into the segment at the left and right edge.
     pub(super) from_bytes: f64,

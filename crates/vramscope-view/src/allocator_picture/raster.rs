@@ -127,7 +127,6 @@ impl StateRaster {
         self.emit(open, layout, &rows, picture);
     }
 
-    /// Adds a part of a segment to the line.
     fn add(&mut self, segment: &SegmentState, piece: &Piece, bytes_per_px: f64, paint: &Paint<'_>) {
         let x = |bytes: f64| {
             let bytes = bytes.clamp(piece.from_bytes, piece.to_bytes);
@@ -165,7 +164,6 @@ impl StateRaster {
         }
     }
 
-    /// Writes the finished line into the picture.
     fn emit(
         &mut self,
         open: Option<u32>,

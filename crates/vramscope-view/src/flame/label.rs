@@ -72,7 +72,6 @@ fn function(label: &str) -> &str {
     last_part.unwrap_or_else(|| last_scopes(label))
 }
 
-/// `b::c` of `a::b::c`.
 fn last_scopes(name: &str) -> &str {
     let start = name.rmatch_indices("::").nth(1);
     start.map_or(name, |(at, separator)| &name[at + separator.len()..])

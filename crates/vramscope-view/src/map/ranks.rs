@@ -1,7 +1,6 @@
 //! A set of small numbers with fast search for neighbours: a tree of bit sets, 64 children per
 //! node.
 
-/// A set of numbers below a bound.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranks {
     /// The bit set of the numbers; then, per level, the bit set of non-empty words of the level
@@ -10,7 +9,6 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// An empty set of numbers below `len`.
     pub(super) fn new(len: usize) -> Self {
         let mut levels = Vec::new();
         let mut words = len;

@@ -55,7 +55,6 @@ struct Reaching {
 }
 
 impl Reaching {
-    /// Starts a picture.
     fn begin(&mut self) {
         self.above.clear();
         self.next = 0;

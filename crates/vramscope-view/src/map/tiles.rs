@@ -13,11 +13,9 @@ use vramscope_core::sorting::{Numbers, rows_by_end};
 /// A rectangle of one allocation: y × moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tile {
-    /// Lower edge.
     pub(super) low: f64,
     /// Upper edge of the requested bytes; the rounding is above it.
     pub(super) requested: f64,
-    /// Upper edge.
     pub(super) high: f64,
     /// First moment alive.
     pub(super) born: u32,
@@ -25,7 +23,6 @@ pub(super) struct Tile {
     pub(super) free_requested: u32,
     /// First moment after its life; [`NEVER`] if it lives to the end.
     pub(super) died: u32,
-    /// The allocation.
     pub(super) row: u32,
 }
 
@@ -71,7 +68,6 @@ impl Tiles {
         self.tiles.iter().map(|tile| self.tile(tile))
     }
 
-    /// The greatest height.
     pub(super) fn tallest(&self) -> f64 {
         let heights = self.heights.iter();
         heights.fold(0.0, |tallest, &(_, height)| tallest.max(height))
@@ -153,7 +149,6 @@ struct Plan<'a> {
 /// Stands for the index of an address that is in no lane.
 const NOWHERE: u32 = u32::MAX;
 
-/// The rectangles of all allocations.
 pub(super) fn tiles(allocations: &AllocationTable, lanes: &Lanes, blocks: Blocks) -> Tiles {
     let plan = Plan::of(allocations, lanes, blocks);
     if plan.is_disjoint() {
@@ -240,7 +235,6 @@ impl<'a> Plan<'a> {
         true
     }
 
-    /// One rectangle per allocation.
     fn whole_tiles(&self) -> Tiles {
         let rows = || (0..).zip(&self.rows);
         let (born, died) = (&self.allocations.born, &self.allocations.died);

@@ -75,7 +75,6 @@ pub(super) struct Column<'a> {
     pub(super) hatched_from_px: usize,
 }
 
-/// The unfinished pixel.
 #[derive(Clone, Copy)]
 struct Open {
     pixel: usize,
@@ -336,7 +335,6 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Adds part of the open pixel.
     #[inline]
     fn add(&mut self, row: u32, shade: usize, coverage: f32) {
         self.open
@@ -356,7 +354,6 @@ impl<'a> Column<'a> {
         self.open.bands += 2;
     }
 
-    /// Fills whole pixels with one band.
     #[inline]
     fn fill(&mut self, row: u32, shade: usize, first: usize, end: usize) {
         if first >= end {
@@ -388,7 +385,6 @@ impl<'a> Column<'a> {
         self.nodes = [0; 4];
     }
 
-    /// Writes the open pixel.
     #[inline]
     fn close(&mut self) {
         let mut open = self.open;

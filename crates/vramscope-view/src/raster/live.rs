@@ -47,13 +47,10 @@ pub(super) struct Cells {
 pub(super) trait Rows {
     /// Height in the timeline's units.
     fn units(&self, row: usize) -> u64;
-    /// Index of the row's shade.
     fn shade(&self, row: usize, pending: bool) -> usize;
-    /// All shades.
     fn shades(&self) -> &Shades;
 }
 
-/// The live allocations in stacking order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiveSet {
     /// Per row, whether it is live and higher than 0.
@@ -81,7 +78,6 @@ pub(super) struct LiveSet {
 }
 
 impl LiveSet {
-    /// Number of allocations in the set.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
@@ -188,7 +184,6 @@ impl LiveSet {
         self.cells.len() as u32 - 1
     }
 
-    /// Removes a row, if it is in the set.
     #[inline]
     pub(super) fn remove(&mut self, row: usize, rows: &impl Rows) {
         let (w, g, bit) = (row / 64, row / 4096, 1_u64 << (row % 64));

@@ -21,7 +21,6 @@ const ENTRIES: usize = 256;
 pub(crate) const DIMMED: usize = ENTRIES;
 /// Added to a palette entry if the band is pending free.
 pub(crate) const PENDING: usize = 2 * ENTRIES;
-/// Number of shades.
 const SHADES: usize = 4 * ENTRIES;
 
 /// The shades of a palette: every entry × {normal, dimmed} × {plain, pending free}.
@@ -78,7 +77,6 @@ impl Shades {
         }
     }
 
-    /// Linear light of a shade.
     #[inline]
     pub(crate) fn light(&self, shade: usize) -> Linear {
         self.light[shade % SHADES]

@@ -37,7 +37,6 @@ impl Rows for Coloured<'_> {
 }
 
 impl Coloured<'_> {
-    /// The row's index in the palette.
     #[inline]
     pub(super) fn entry(&self, row: usize) -> usize {
         usize::from(self.colour_index.get(row).copied().unwrap_or(0))
@@ -50,7 +49,6 @@ impl Coloured<'_> {
     }
 }
 
-/// A live set and its moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sweep {
     pub(super) live: LiveSet,
@@ -159,7 +157,6 @@ impl Sweep {
         self.skip_ends(moment, rows);
     }
 
-    /// Adds births up to `moment`.
     fn begin(&mut self, moment: u32, rows: &Coloured<'_>) {
         let (bands, n) = (rows.bands, rows.bands.rows());
         let (born, died) = (&bands.born[..n], &bands.died[..n]);

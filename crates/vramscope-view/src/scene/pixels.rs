@@ -30,7 +30,6 @@ impl<'a> Pixmap<'a> {
         }
     }
 
-    /// Draws a scene over the picture.
     pub(crate) fn draw(&mut self, scene: &Scene) {
         for command in &scene.commands {
             self.command(command);

@@ -12,7 +12,6 @@ pub(crate) struct Svg {
     text: String,
     /// The widths that texts were laid out with; `None` if they were laid out with the font of the SVG.
     measure: Option<BuiltIn>,
-    /// Number of clip paths so far.
     clips: usize,
 }
 
@@ -42,14 +41,12 @@ impl Svg {
         }
     }
 
-    /// Adds the elements of a scene.
     pub(crate) fn draw(&mut self, scene: &Scene) {
         for command in &scene.commands {
             self.command(command);
         }
     }
 
-    /// Adds an element given as text.
     pub(crate) fn element(&mut self, element: &str) {
         self.text.push_str(element);
     }
@@ -173,7 +170,6 @@ impl Svg {
     }
 }
 
-/// A colour and its opacity.
 fn paint(ink: Ink) -> (String, f64) {
     let [r, g, b] = ink.rgb;
     (format!("#{r:02X}{g:02X}{b:02X}"), ink.opacity)

@@ -64,7 +64,6 @@ impl Sheet {
         }
     }
 
-    /// Encodes a picture.
     fn file<C: Content>(&self, plot: &Plot<'_, C>, format: Format) -> Result<Vec<u8>, PlotError> {
         let mut style = PlotStyle {
             width_px: self.width_px,
