@@ -84,7 +84,7 @@
 
 #![warn(missing_docs)]
 
-// Lowest first: a module uses only those of groups above its own.
+// Lowest first: a module uses those of groups above its own.
 
 pub mod bitset;
 pub mod ids;

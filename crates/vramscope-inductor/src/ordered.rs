@@ -128,7 +128,7 @@ pub struct LiveBuffer {
     pub bytes: u64,
     /// Those bytes in per mille of the memory that they are compared with.
     pub share_per_mille: u32,
-    /// What it is to the graph.
+    /// Its role in the graph.
     pub kind: BufferKind,
     /// The node that makes it; empty for an input.
     pub node: String,

@@ -30,7 +30,7 @@
 
 #![warn(missing_docs)]
 
-// Lowest first: a module uses only those of groups above its own.
+// Lowest first: a module uses those of groups above its own.
 
 mod colour_spaces;
 mod coverage;
