@@ -36,8 +36,8 @@
 //! // Damage is not an error as long as something can be read; it is reported as warnings.
 //! assert_eq!(snapshot.warnings.damage().count(), 0);
 //!
-//! // Questions are put to the devices of a recording, which keeps what several answers need.
 //! // Questions are asked of the devices of a recording, which caches what several answers need.
+//! use vramscope_core::analysis::recording::Recording;
 //! let recording = Recording::of(snapshot);
 //! let device = recording.devices().next().ok_or("no device")?;
 //! assert_eq!(device.peak_bytes(), 1536);

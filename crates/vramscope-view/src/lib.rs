@@ -1,6 +1,6 @@
-//! Turns an analysed snapshot into pictures for the page, the command line's plots and the tests. Pure functions: no DOM,
-//! I/O, clock or threads. The same code runs natively and in wasm. Values in, values out: no DOM, I/O, clock or threads. The
-//! same code runs natively and in wasm.
+//! Turns an analysed snapshot into pictures for the page, the command line's plots and the tests.
+//!
+//! Pure functions: no DOM, I/O, clock or threads. The same code runs natively and in wasm.
 //!
 //! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
 //! - [`band_labels`]: texts in its bands;

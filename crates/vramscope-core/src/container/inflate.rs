@@ -13,7 +13,7 @@ const WINDOW_BITS: u8 = 15;
 /// A deflate stream being read.
 ///
 /// Everything that was unpacked before damage is returned before the damage is reported. So the contents of a damaged file
-/// do not depend on how its bytes arrive. not depend on how its bytes arrive.
+/// do not depend on how its bytes arrive.
 pub(super) struct Inflate {
     stream: Decompress,
     /// What to name in [`ErrorKind::Truncated`].

@@ -23,6 +23,7 @@ pub(super) struct Layer<'a> {
     /// Whether all bytes are compressed data.
     is_packed: bool,
     at_eof: bool,
+    /// Whether more bytes were requested than the data has.
     starved: bool,
     failure: Option<ErrorKind>,
 }

@@ -246,7 +246,7 @@ fn by_pattern(pattern: &str, path: &str) -> Option<Named> {
 /// If snapshots of the same rank and step lie in different folders, these are separate jobs, named by the folders that
 /// differ. (If only the process is known, it counts as the rank.) In a job without ranks, local ranks are the ranks if there
 /// is one host; otherwise they are counted host by host, assuming equally many on each. The same is done with ranks that
-/// occur on several hosts. ranks that come back on another host.
+/// occur on several hosts.
 #[must_use]
 pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<Place> {
     let mut told: Vec<(Named, RankFrom)> = paths.iter().map(|path| tell(path)).collect();

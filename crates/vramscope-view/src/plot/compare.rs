@@ -24,9 +24,9 @@ pub struct ComparePlot<'a> {
     pub tree: &'a ChangeTree,
     /// The curves of their recordings: one row if both sides are moments of the same recording.
     pub rows: &'a [Row<'a>],
-    /// The side or difference that widths show.
-    pub width: FlameWidth,
     /// The side, or the difference, shown by widths.
+    pub width: FlameWidth,
+    /// The unit of widths and colours.
     pub unit: ChangeUnit,
     /// Node that fills the width.
     pub focus: u32,
