@@ -229,7 +229,7 @@ numbered! {
         cuMemImportFromShareableHandle = 46,
         /// `address` is mapped, `pool` is the handle, which needs one more release.
         cuMemRetainAllocationHandle = 47,
-        /// `pool` is the new handle. It holds no memory of its own, only the memory bound to it does.
+        /// `pool` is the new handle. It holds no memory of its own; the memory bound to it does.
         cuMulticastCreate = 48,
 
         // Memory pools: `pool`. For `cuMemPoolTrimTo`, `size_bytes` is the size to keep.
