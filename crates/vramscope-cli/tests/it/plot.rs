@@ -169,7 +169,7 @@ const REFUSED: &[(&str, &str, &[&str], i32, &str)] = &[
         "a.png",
         &[],
         1,
-        "this is no memory snapshot",
+        "this is not a memory snapshot",
     ),
 ];
 

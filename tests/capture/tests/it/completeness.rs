@@ -31,7 +31,7 @@ fn a_pointer_with_fewer_attributes() {
     let session = Session::new().env("FAKECUDA_ODD_BYTES", "1000");
     let odd = captured(session, &["dlsym", "pools"]);
     assert_eq!(lost(&odd), [("PoolUnknown".to_owned(), 1)]);
-    let line = "incomplete: the driver did not tell the pool of an allocation, which therefore stands alone (once)";
+    let line = "incomplete: the driver did not report the pool of an allocation, which therefore stands alone (once)";
     assert!(odd.stderr.contains(line), "{}", odd.stderr);
     let usual = captured(Session::new(), &["dlsym", "pools"]);
     assert_eq!(lost(&usual), []);
