@@ -1,4 +1,4 @@
-//! Failures as exceptions, with the words that the command line has for them.
+//! Failures as exceptions, with the command line's messages.
 
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,10 +15,10 @@ create_exception!(
     "What is wrong with a snapshot or with a question to it: what, where, and what to do."
 );
 
-/// Works while other threads of Python go on.
+/// Does work while other Python threads continue.
 ///
 /// # Errors
-/// The failure as an exception. A panic would be a mistake of ours, and becomes one that says so.
+/// The failure as an exception. A panic is a bug of ours, and becomes an exception that says so.
 pub(crate) fn apart<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send,
@@ -31,7 +31,7 @@ pub(crate) fn apart<T: Send>(
     }
 }
 
-/// A file that cannot be read is an `OSError` of Python's own kinds, all else a [`SnapshotError`].
+/// A file that cannot be read raises Python's matching kind of `OSError`, everything else a [`SnapshotError`].
 fn exception(failure: &Failure) -> PyErr {
     let text = failure.to_string();
     match system(failure).map(|error| (error.raw_os_error(), error.kind())) {
@@ -41,7 +41,7 @@ fn exception(failure: &Failure) -> PyErr {
     }
 }
 
-/// The system's error of reading.
+/// The system's error, if reading failed.
 fn system(failure: &Failure) -> Option<&io::Error> {
     match failure {
         Failure::Io { error, .. } => Some(error),
