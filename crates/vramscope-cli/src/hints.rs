@@ -1,5 +1,4 @@
-//! Advice on how to record data that a file lacks: with PyTorch's own recorder, with its profiler, or by capturing the
-//! program.
+//! Advice on how to record missing data: with PyTorch's own recorder, with its profiler, or by capturing the program.
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
@@ -24,7 +23,7 @@ pub(crate) struct Hints {
     pub(crate) annotations: &'static str,
 }
 
-/// Returns the advice that fits the file's producer, and the device.
+/// The advice that fits the file's producer and the device.
 pub(crate) fn hints(device: Device<'_>) -> &'static Hints {
     let snapshot = device.snapshot();
     match snapshot.is_host(device.index()) {
@@ -33,7 +32,7 @@ pub(crate) fn hints(device: Device<'_>) -> &'static Hints {
     }
 }
 
-/// Returns the advice that fits the file's producer.
+/// The advice that fits the file's producer.
 pub(crate) fn of_file(snapshot: &Snapshot) -> &'static Hints {
     match (AllocatorKind::of(snapshot), Profile::of(snapshot)) {
         (_, Some(profile)) if profile.kind == ProfileKind::Trace => &TRACE,

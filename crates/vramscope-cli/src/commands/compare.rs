@@ -1,7 +1,7 @@
 //! `vramscope compare`: the segments that only one of two files has.
 //!
-//! This is what torch's `compare` was meant to do (there it fails on every file): two segments are the same if
-//! device, address and size agree. For changes by call site there is `diff`.
+//! This is what torch's `compare` was meant to do (it fails on every file): two segments are the same if device,
+//! address and size agree. For changes by call site there is `diff`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;

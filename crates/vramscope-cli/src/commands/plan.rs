@@ -191,7 +191,7 @@ fn steps_table(part: &mut Part, plan: &DevicePlan) {
     part.table("steps", "", &COLUMNS, rows.collect());
 }
 
-/// A row of the CSV table `steps` beside those of the device: for a pool and stream, or for other settings.
+/// A row of the CSV table `steps` besides those of the device: for a pool and stream, or for other settings.
 fn csv_bar(kind: StepKind, bytes: u64, place: Option<&str>, settings: Option<&str>) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(text.to_owned());
     let mut row = vec![Cell::None; 9];
@@ -264,7 +264,7 @@ fn places_table(part: &mut Part, plan: &DevicePlan) {
     part.csv_rows("steps", bars);
 }
 
-/// Adds the what-ifs with suggested settings, and how far to trust them.
+/// Adds replays with suggested settings, and how far to trust them.
 fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
     let Some(baseline) = planner.baseline() else {
         part.notes.extend(planner.plan().no_model.clone());

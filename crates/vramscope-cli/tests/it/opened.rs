@@ -1,4 +1,4 @@
-//! Snapshots that stay open answer what the program prints, and fail with its words.
+//! Snapshots that stay open give the program's answers, and its error messages.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ fn opened(name: &str) -> Opened {
     Opened::bytes(name, &bytes, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// The answer to a question, and what is wrong with it.
+/// The answer to a question, or the error message.
 fn ask(words: &[&str]) -> Result<String, String> {
     let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
     let answer = opened(FILE).ask(&[], &words);

@@ -1,4 +1,4 @@
-//! Files of torch.profiler, asked like snapshots.
+//! Files of torch.profiler, used like snapshots.
 
 use serde_json::Value;
 

@@ -123,12 +123,10 @@ impl Value {
     }
 }
 
-/// The set of allocations that explains a value.
+/// The allocations that explain a value.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Makers {
-    /// Allocations live at a moment.
     LiveAt(u32),
-    /// Allocations of a role that are live at a moment.
     RoleAt(Role, u32),
     /// Allocations live at the second moment but not at the first.
     Grown(Moments),
@@ -136,11 +134,10 @@ pub(super) enum Makers {
     Requests(Vec<u32>),
     /// Allocations in segments with stuck memory at a moment.
     Pinning(u32),
-    /// All allocations, by number.
     Allocating,
     /// The file as a whole.
     File,
-    /// The file states the value alone.
+    /// The file gives only the value itself.
     Unknown,
 }
 

@@ -26,7 +26,7 @@ const COLUMNS: [Column; 14] = [
     column("file", ""),
 ];
 
-/// How high each rank peaks.
+/// The peak of each rank.
 pub(super) fn peaks(chosen: &Chosen) -> Part {
     let mut part = chosen.part();
     let Some(found) = questions::peaks(&chosen.fleet) else {
@@ -76,7 +76,7 @@ fn facts(part: &mut Part, found: &Peaks) {
     }
 }
 
-/// Where the values are, beside the median.
+/// Where the values lie, besides the median.
 fn about(usual: &Usual) -> String {
     let (lowest, highest) = (Bytes(usual.lowest), Bytes(usual.highest));
     match usual.spread {
