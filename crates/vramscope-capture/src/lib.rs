@@ -1,7 +1,7 @@
 //! Conversion of a raw log into a snapshot with function names. Used by the binary `vramscope-capture`, by tests
 //! and by `cargo xtask bench`.
 
-// Lowest first: a module uses only those in groups above its own.
+// Lowest first: a module uses those of groups above its own.
 
 mod log_file;
 pub mod symbols;

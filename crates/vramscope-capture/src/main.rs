@@ -5,7 +5,7 @@
 //! none. Until then the logs are in `run_folder`. `log_folder` finds the logs of earlier runs; `destination` and
 //! `written_snapshot` handle snapshot files.
 
-// Lowest first: a module uses only those in groups above its own.
+// Lowest first: a module uses those of groups above its own.
 
 mod failure;
 #[cfg(target_os = "linux")]

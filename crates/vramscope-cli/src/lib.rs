@@ -14,7 +14,7 @@
 //! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget, a damaged file given to `check` or a plan that
 //! does not fit, or that of a recorded program; if several things fail, the most serious decides.
 
-// Lowest first: a module uses only those in groups above its own.
+// Lowest first: a module uses those of groups above its own.
 
 mod harmless;
 #[cfg(unix)]

@@ -29,7 +29,7 @@
 ))]
 #![expect(unsafe_code, reason = "interposes C functions")]
 
-// Lowest first: a module uses only those in groups above its own.
+// Lowest first: a module uses those of groups above its own.
 
 mod dlsym;
 

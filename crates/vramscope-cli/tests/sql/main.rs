@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::program::{command, transcript, vramscope, vramscope_reading};
 
-/// Three ranks whose file names sort in reverse: the last is rank 0.
+/// Three ranks, numbered in the order of their names: the last is rank 0.
 const FILES: [&str; 3] = [
     "torch-2.15.0/training.pickle",
     "torch-2.15.0/oom_observer.pickle",
