@@ -12,7 +12,7 @@ create_exception!(
     vramscope,
     SnapshotError,
     PyValueError,
-    "What is wrong with a snapshot or with a question to it: what, where, and what to do."
+    "A problem with a snapshot or with a question about it: what, where, and what to do."
 );
 
 /// Does work while other Python threads continue.
@@ -26,7 +26,7 @@ pub(crate) fn apart<T: Send>(
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(done) => done.map_err(|failure| exception(&failure)),
         Err(_) => Err(SnapshotError::new_err(
-            "this is a mistake in vramscope, not in your program: please report it, if you can with the file",
+            "this is a bug in vramscope, not in your program: please report it, if possible with the file",
         )),
     }
 }

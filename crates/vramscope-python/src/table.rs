@@ -229,5 +229,5 @@ fn broken(error: ArrowError) -> Failure {
 }
 
 fn refused(error: ArrowError) -> PyErr {
-    SnapshotError::new_err(format!("the table cannot be handed over: {error}"))
+    SnapshotError::new_err(format!("the table cannot be exported: {error}"))
 }
