@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     print_table(&columns);
     println!("(a view's first_ms and again_ms: until it is painted, first and later)");
     println!("(frame: from one to the next; input: until its frame; p95: 95 %)");
-    println!("(a block under 50 ms is told as 0: browsers tell only of longer ones)");
+    println!("(a block under 50 ms counts as 0: browsers report only longer ones)");
     Ok(())
 }
 

@@ -44,7 +44,7 @@ impl Destination {
         let display = path.display();
         let format = format_of(path).ok_or_else(|| {
             Failure::usage(format!(
-                "{display}: the file name extension does not tell the format"
+                "{display}: the file name extension does not name a format"
             ))
             .with_advice("Use .pickle, .json or .vram; `vramscope convert` writes further formats.")
         })?;

@@ -54,7 +54,7 @@ pub(crate) fn set_interruption(plan: &Plan, folder: &RunFolder, destination: &De
         return;
     }
     let last = format!(
-        "interrupted before every snapshot was written: the recording is in {}\n  {}",
+        "interrupted before all snapshots were written: the recording is in {}\n  {}",
         quote(folder.path()),
         convert_command(folder.path(), destination)
     );

@@ -147,7 +147,7 @@ fn cure(error: &io::Error) -> &'static str {
         // An output file may be missing, but its folder must exist.
         ErrorKind::NotFound => "Its folder does not exist: create it, or name another.",
         ErrorKind::PermissionDenied => {
-            "You lack the permission: ask for it, or name another file, folder or port."
+            "You do not have permission: ask for it, or name another file, folder or port."
         }
         ErrorKind::IsADirectory => "This is a folder; name a file in it.",
         ErrorKind::FileTooLarge => {

@@ -89,10 +89,10 @@ const TIMELINE: Hints = Hints {
 
 const CAPTURE: Hints = Hints {
     no_trace: "the device has no trace. Capture with --enabled all, which is the default",
-    no_segments: "the file has no segments: the driver did not tell its mappings",
+    no_segments: "the file has no segments: the driver did not report its mappings",
     no_steps: "no steps are known. Name them, e.g. with an NVTX range or vramscope_api::range!(\"step {i}\")",
     allocations: "capture the program from its start",
-    segments: "vramscope-capture writes the driver's mappings as segments, where the driver tells them.",
+    segments: "vramscope-capture writes the driver's mappings as segments, if the driver reports them.",
     failure: "To catch one: vramscope-capture run --dump-on-oom.",
     annotations: "This device has no annotations: wrap parts of the program in NVTX ranges, or in those of vramscope-api \
                   (vramscope_api::range!(\"name\")).",

@@ -47,7 +47,7 @@ impl Source<'_> {
         match self {
             Self::Files => Ok(()),
             Self::Open { .. } => Err(Failure::Usage(format!(
-                "{option} is for the command line: a snapshot that is open gives its answer to who asked"
+                "{option} is for the command line: an open snapshot returns its answer to the caller"
             ))),
         }
     }

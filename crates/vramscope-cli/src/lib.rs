@@ -172,7 +172,7 @@ fn hinted(mut answer: clap::Error) -> clap::Error {
         && (word.starts_with("--color") || word.starts_with("--colour"))
         && answer.get(ContextKind::SuggestedArg).is_none()
     {
-        let hint = "colours follow the terminal: NO_COLOR=1 takes them away, CLICOLOR_FORCE=1 keeps them in a pipe";
+        let hint = "colours follow the terminal: NO_COLOR=1 turns them off, CLICOLOR_FORCE=1 keeps them in a pipe";
         let hint = ContextValue::StyledStrs(vec![hint.into()]);
         answer.insert(ContextKind::Suggested, hint);
     }

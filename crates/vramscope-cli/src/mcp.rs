@@ -169,7 +169,7 @@ fn tools() -> Vec<Tool> {
     vec![
         tool(
             "brief",
-            "What failed or peaked, why, where, and what would help, in one bounded answer. Begin here: `next` in the answer has the commands that tell more.",
+            "What failed or peaked, why, where, and what would help, in one bounded answer. Begin here: `next` in the answer has commands for details.",
             brief,
         ),
         tool(
@@ -196,7 +196,7 @@ fn called(name: &str, mut arguments: Map<String, Value>) -> Result<String, Failu
     }
     if files.iter().any(|file| is_stdin(file)) {
         return Err(Failure::Usage(
-            "`files` has -, but over standard input come these questions: name a file".to_owned(),
+            "`files` contains -, but standard input carries these questions: name a file".to_owned(),
         ));
     }
     match name {

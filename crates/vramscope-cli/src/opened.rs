@@ -139,7 +139,7 @@ impl Opened {
         let command = arguments.first().map_or("", String::as_str);
         if !QUESTIONS.contains(&command) {
             return Err(Failure::Usage(format!(
-                "{command} is no question to a snapshot that is open; there are {}. Other commands are for the \
+                "{command} does not work on an open snapshot; these do: {}. Other commands are for the \
                  command line",
                 QUESTIONS.join(", ")
             )));
@@ -269,7 +269,7 @@ fn wrong(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::MissingRequiredArgument {
         // The open snapshot's name takes the file's place, so clap misses the file.
         let missing =
-            "what stands before the file on the command line is missing, as a moment or a filter";
+            "the argument before the file is missing, such as a moment or a filter";
         return Failure::Usage(missing.to_owned());
     }
     let text = error.to_string();

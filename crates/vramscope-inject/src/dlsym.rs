@@ -103,8 +103,8 @@ pub(crate) fn remark() -> Option<String> {
             .all(|&own| own != object_of(first))
     {
         return Some(format!(
-            "{} interposes dlsym before the recorder does: functions of the driver that it gives without asking \
-             further are not recorded.",
+            "{} interposes dlsym before the recorder does: driver functions that it returns by itself are not \
+             recorded.",
             Place::of(first).path
         ));
     }

@@ -200,8 +200,8 @@ fn is(asked: &LicenseReq, licence: &str) -> bool {
 /// Rust's own library, with the copyright notices of its authors.
 fn rust() -> Result<Component> {
     let ask = |argument: &[&str]| output(Command::new("rustc").current_dir(root()).args(argument));
-    let version = ask(&["--version"]).context("rustc does not tell its version")?;
-    let sysroot = ask(&["--print", "sysroot"]).context("rustc does not tell its folder")?;
+    let version = ask(&["--version"]).context("rustc does not report its version")?;
+    let sysroot = ask(&["--print", "sysroot"]).context("rustc does not report its folder")?;
     let notices = Path::new(&sysroot).join("share/doc/rust/COPYRIGHT-library.html");
     ensure!(
         notices.is_file(),

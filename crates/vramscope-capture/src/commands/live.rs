@@ -117,7 +117,7 @@ fn check_not_consumed(path: &Path) -> Result<(), Failure> {
             "the `vramscope-capture run` of this program holds the recording alone, and consumes {display}"
         ))
         .with_advice(
-            "Start the program with `run --live`. A single snapshot can be had with `vramscope-capture dump`.",
+            "Start the program with `run --live`. For a single snapshot, use `vramscope-capture dump`.",
         )),
     }
 }

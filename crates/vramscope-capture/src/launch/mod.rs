@@ -2,7 +2,7 @@
 //! started it.
 #![expect(
     unsafe_code,
-    reason = "asks and tells the system what the standard library cannot"
+    reason = "makes system calls that the standard library lacks"
 )]
 
 pub(crate) mod driver_watch;

@@ -161,7 +161,7 @@ fn about(
     });
     let idle = reads.iter().filter(|read| read.is_idle()).count();
     let idle = (idle > 0 && reads.len() > 1)
-        .then(|| format!("In {idle} of the files nothing happened; they are in no figure."));
+        .then(|| format!("In {idle} of the files nothing happened; they do not count."));
     let others = unread.into_iter().chain(idle).collect();
     let answer = answer(&mut reads, load, (others, folder), budget);
     Ok((answer.map_err(one)?, failures))
@@ -198,8 +198,8 @@ fn about_dataset(
     }
     let now = source(file);
     let changed = ((now.bytes, now.modified_us) != chosen.packed()).then(|| {
-        "This file has changed since it was packed: what is said of ranks is older. `vramscope fleet pack` brings the dataset up \
-         to date."
+        "This file has changed since it was packed: the information about ranks is older. `vramscope fleet pack` updates the \
+         dataset."
             .to_owned()
     });
     let unread = (!fleet.unreadable.is_empty()).then(|| {

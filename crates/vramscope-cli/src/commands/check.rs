@@ -127,7 +127,7 @@ fn parse_role(text: &str) -> Result<(Role, u64), String> {
         .ok_or("write a role and a size, such as activations=20GiB")?;
     let role = Role::named(name).ok_or_else(|| {
         let known = Role::ALL.map(Role::word).join(", ");
-        format!("{name} is no role; there are {known}")
+        format!("{name} is not a role; the roles are {known}")
     })?;
     Ok((role, parse_size(size)?.0))
 }
@@ -157,7 +157,7 @@ impl Check {
         match (count(&self.broken), count(&self.unmeasured)) {
             (0, 0) => None,
             (0, unmeasured) => Some(Failure::Input(format!(
-                "{unmeasured} of {checked} budgets could not be measured: the answer tells why"
+                "{unmeasured} of {checked} budgets could not be measured: the answer says why"
             ))),
             (broken, _) => Some(Failure::Broken(format!(
                 "{broken} of {checked} budgets broken"

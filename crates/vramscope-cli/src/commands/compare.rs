@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let draws = options.drawing.folded || options.drawing.output.is_some();
     if draws && (show.json || show.csv) {
         return Err(Failure::Usage(
-            "--json and --csv tell what -o and --folded draw: ask for one of them".to_owned(),
+            "--json and --csv print what -o and --folded draw: choose one of them".to_owned(),
         ));
     }
     let inputs = [options.before.clone(), options.after.clone()];

@@ -181,9 +181,9 @@ impl Files {
             let cause = match name.as_ref() {
                 "-" => "no output format is given".to_owned(),
                 _ if is_folder(output) => {
-                    format!("{}: a folder's name tells no format", output.display())
+                    format!("{}: a folder's name does not imply a format", output.display())
                 }
-                name => format!("{name}: no format has this ending"),
+                name => format!("{name}: no format has this extension"),
             };
             Failure::Usage(format!("{cause}; add --to with one of {names}"))
         })?;
@@ -318,7 +318,7 @@ fn write_tables(
 ) -> Result<(), Failure> {
     let Destination::Path(path) = destination else {
         let text =
-            "these are several tables; name a folder with -o FOLDER/, or one of them with --table";
+            "these are several tables; name a folder with -o FOLDER/, or one table with --table";
         return Err(Failure::Usage(text.to_owned()));
     };
     let mut folder = UnfinishedFolder::create(path)?;

@@ -283,7 +283,7 @@ impl Chosen {
         let is_unnamed = |rank: &Rank| rank.place.rank_from == RankFrom::Order && ranks.len() > 1;
         notes.extend(ranks_are(
             ranks.iter().filter(|rank| is_unnamed(rank)).count(),
-            "counted in the order of names, as these tell no rank of the whole job: see --rank-from.",
+            "counted in the order of names, as these contain no rank in the whole job: see --rank-from.",
         ));
         notes.extend(ranks_are(
             ranks.iter().filter(|rank| rank.damage > 0).count(),
@@ -334,7 +334,7 @@ impl Chosen {
         let known = match self.is_mixed {
             false => "with what every rank holds there",
             true => {
-                "which are others in each dataset: a rank may hold something where none is told"
+                "which differ between datasets: a rank may hold memory where none is listed"
             }
         };
         Some(format!(

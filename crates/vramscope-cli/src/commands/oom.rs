@@ -340,7 +340,7 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
         return;
     }
     if !failures.device.tells_failures() {
-        note("A memory timeline does not tell of failed requests.");
+        note("A memory timeline does not record failed requests.");
         note(hints(**failures.device).failure);
         return;
     }

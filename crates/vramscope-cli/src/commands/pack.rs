@@ -119,7 +119,7 @@ fn load(path: &Path, name: &str) -> Result<Table, Failure> {
     };
     read(input).map_err(|error| {
         Failure::Input(format!("{name}: {error}")).followed_by([
-            "A file of buffers is a CSV with the columns id,lower,upper,size; `vramscope pack --help` tells more.",
+            "A file of buffers is a CSV with the columns id,lower,upper,size; see `vramscope pack --help`.",
         ])
     })
 }
@@ -255,7 +255,7 @@ fn pools_bytes(problem: &Problem, time: Duration) -> Option<u64> {
 
 /// Why more time would not help.
 const ENTANGLED: &str =
-    "it is too much to search for anything lower, as where more than 2,048 buffers are entangled";
+    "the search for anything lower is too large, as with more than 2,048 entangled buffers";
 
 fn why_not(found: &PackingResult, capacity: u64) -> String {
     let packed = &found.packed;

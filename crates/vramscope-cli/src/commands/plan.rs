@@ -96,7 +96,7 @@ impl Asked {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
         if device.snapshot().is_host(device.index()) {
             let mut part = Part::of(&device.subject.name, device.index());
-            let note = "The host's memory is not the allocator's that plans are for.";
+            let note = "Plans are for PyTorch's allocator, not for host memory.";
             part.notes.push(note.to_owned());
             return Ok(part);
         }

@@ -303,7 +303,7 @@ fn not_written(process: u32, error: io::Error) -> Failure {
 
 fn parse_label(text: &str) -> Result<String, String> {
     match text.is_empty() || text.contains('/') || text.starts_with('.') {
-        true => Err("write a name that a folder can have".to_owned()),
+        true => Err("write a name that is valid for a folder".to_owned()),
         false => Ok(text.to_owned()),
     }
 }

@@ -70,7 +70,7 @@ Examples:
 fn query(text: &str) -> Result<String, String> {
     let is_option = text.len() > 1 && text.starts_with('-') && !text.contains(char::is_whitespace);
     match is_option {
-        true => Err("there is no such option, and it is no query".to_owned()),
+        true => Err("this is neither an option nor a query".to_owned()),
         false => Ok(text.to_owned()),
     }
 }

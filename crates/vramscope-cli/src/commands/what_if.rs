@@ -210,7 +210,7 @@ fn error_facts(part: &mut Part, baseline: &Baseline) {
         "its error",
         Cell::BytesChange(error.from_empty_error_bytes),
         format!(
-            "{}: by so much a what-if may be wrong",
+            "{}: how wrong a what-if may be",
             percent(error.from_empty_share())
         ),
     );

@@ -38,7 +38,7 @@ impl Write for Bounded<'_> {
         self.written_bytes = self.written_bytes.saturating_add(bytes.len() as u64);
         if self.written_bytes > self.most_bytes {
             return Err(io::Error::other(format!(
-                "it would have more than {}, as this format writes out a stack or a text wherever it is used\n  \
+                "it would exceed {}, as this format repeats a stack or a text wherever it is used\n  \
                  Write a pickle or a packed file (--to packed), which share them, or less of the recording \
                  (`vramscope cut`).",
                 Bytes(self.most_bytes)

@@ -175,7 +175,7 @@ impl Choice {
             && says_how
         {
             return Err(Failure::Usage(format!(
-                "{output} does not end in .{}, as --to asks for",
+                "{output} does not end in .{}, as --to requires",
                 packing.ending()
             )));
         }

@@ -186,11 +186,11 @@ pub(crate) fn check_finished(folder: &Path) -> Result<(), Failure> {
     }
     let told = folder.display();
     let failure =
-        format!("{told}: packing into this dataset has not finished, so it answers nothing yet");
+        format!("{told}: packing into this dataset has not finished, so it cannot be queried yet");
     let again = quoted(&told.to_string());
     Err(Failure::Input(failure).followed_by([format!(
-        "If no process is at it any more, go on by the command that began it: `vramscope fleet pack SNAPSHOTS -o {again}`. What \
-         is packed stays, and `vramscope fleet pack --finish -o {again}` makes do with it."
+        "If no process is at it any more, continue with the command that began it: `vramscope fleet pack SNAPSHOTS -o {again}`. What \
+         is packed stays, and `vramscope fleet pack --finish -o {again}` makes the overview without the rest."
     )]))
 }
 

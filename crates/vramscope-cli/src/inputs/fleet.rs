@@ -68,7 +68,7 @@ impl RankNames {
     pub(crate) fn check(&self, paths: &[&str]) -> Result<(), Failure> {
         if !paths.iter().any(|path| self.fits(path)) {
             return Err(Failure::Usage(match paths.first() {
-                Some(path) => format!("--rank-from fits no snapshot's name, such as {path}"),
+                Some(path) => format!("--rank-from matches no snapshot's name, such as {path}"),
                 None => {
                     "--rank-from is about names of snapshots, and a dataset has its ranks already"
                         .to_owned()

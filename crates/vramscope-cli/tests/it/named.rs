@@ -139,7 +139,7 @@ fn wrong_words_get_the_right_ones() {
     assert!(!colour.contains("as a value"), "{colour}");
     let folder = said(&["convert", "torch-2.15.0/training.pickle", "-o", "tables/"]);
     assert!(
-        folder.contains("a folder's name tells no format"),
+        folder.contains("a folder's name does not imply a format"),
         "{folder}"
     );
     let packed = tempfile::tempdir().unwrap();

@@ -82,11 +82,11 @@ fn wrong_questions_say_what_is_wrong() {
     let wrong: [(&[&str], &str); 8] = [
         (
             &["convert", "--"],
-            "convert is no question to a snapshot that is open; there are brief",
+            "convert does not work on an open snapshot; these do: brief",
         ),
         (
             &["html", "--json", "--"],
-            "html is no question to a snapshot that is open; there are brief",
+            "html does not work on an open snapshot; these do: brief",
         ),
         (
             &["peak", "--json", "--", "oom"],

@@ -32,12 +32,12 @@ fn what_each_torch_can_record_is_said_in_a_line() {
         (
             "hip",
             true,
-            "process N: uses ROCm: PyTorch's memory is recorded. Nothing here records memory that PyTorch does not know of.",
+            "process N: uses ROCm: PyTorch's memory is recorded. Memory that PyTorch does not know about is not recorded.",
         ),
         (
             "cpu",
             false,
-            "torch 2.15.0+cpu is built for the CPU alone: it uses no memory of a GPU.",
+            "torch 2.15.0+cpu is built for the CPU only: it uses no GPU memory.",
         ),
         (
             "xpu",

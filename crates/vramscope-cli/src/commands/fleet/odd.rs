@@ -46,7 +46,7 @@ pub(super) fn part(chosen: &Chosen) -> Part {
     setting_table(&mut part, chosen, &found);
     if chosen.fleet.ranks.len() < 3 {
         part.notes
-            .push("Of fewer than three ranks none can be told to be the odd one.".to_owned());
+            .push("With fewer than three ranks, none can be called odd.".to_owned());
     } else if found.ranks.is_empty() {
         part.notes.push("No rank is odd.".to_owned());
     }

@@ -81,7 +81,7 @@ fn about(usual: &Usual) -> String {
     let (lowest, highest) = (Bytes(usual.lowest), Bytes(usual.highest));
     match usual.spread {
         _ if usual.lowest == usual.highest => "on every rank".to_owned(),
-        0 => format!("from {lowest} to {highest}; it is the same on at least half of the ranks"),
+        0 => format!("from {lowest} to {highest}; equal on at least half of the ranks"),
         spread => format!(
             "from {lowest} to {highest}; at least half of the ranks are within {} of it",
             Bytes(spread)
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(told(&[8, 8, 8]), "on every rank");
         assert_eq!(
             told(&[8, 8, 8, 16]),
-            "from 8 B to 16 B; it is the same on at least half of the ranks"
+            "from 8 B to 16 B; equal on at least half of the ranks"
         );
         assert_eq!(
             told(&[8, 9, 11, 16]),

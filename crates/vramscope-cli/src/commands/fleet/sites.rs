@@ -143,7 +143,7 @@ pub(super) fn leaks(chosen: &Chosen) -> Part {
             counted(found.ranks_with_steps, "rank")
         )),
         (known, false) if known < chosen.cohort.ranks => part.notes.push(format!(
-            "What a step leaves is told of the {} with steps; what is there at the end, of all.",
+            "Memory left by a step covers the {} with steps; memory at the end covers all.",
             counted(known, "rank")
         )),
         _ => {}

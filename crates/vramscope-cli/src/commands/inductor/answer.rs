@@ -61,7 +61,7 @@ fn verdict(graph: &Answered<'_>) -> &'static str {
     match (graph.search.is_optimal(), graph.search.is_done()) {
         (true, _) => "no order needs less",
         (false, false) => "a longer --time may find less",
-        (false, true) => "all was tried that memory allows",
+        (false, true) => "everything was tried that memory allows",
     }
 }
 

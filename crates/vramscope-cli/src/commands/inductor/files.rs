@@ -36,7 +36,7 @@ pub(super) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         if search.left == 0 {
             let folder = path.display();
             output::warn(&format!(
-                "{folder} has more than {MOST_FILES} files, and the others are not looked into: name the folder with the graphs"
+                "{folder} has more than {MOST_FILES} files, and the others were not searched: name the folder with the graphs"
             ));
         }
         if search.files.is_empty() {

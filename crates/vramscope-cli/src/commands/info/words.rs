@@ -41,7 +41,7 @@ pub(super) fn captured(capture: &Capture) -> String {
     let read = capture.read_us.filter(|_| is_running).and_then(date);
     let process = Some(capture.process).filter(|&process| process > 0);
     let ended = match capture.ended {
-        Ended::InOrder => "it ended in an orderly way",
+        Ended::InOrder => "it ended normally",
         Ended::WithoutNotice => "it was killed or crashed",
         Ended::Running => "it was still running",
         Ended::RecorderFailed => "the recorder failed before its end",

@@ -61,7 +61,7 @@ fn text(sql: &str, files: &[PathBuf]) -> Result<String, Failure> {
     if sql != "-" {
         return match Path::new(sql).exists() {
             true => Err(Failure::Usage(format!(
-                "{sql} is no query but a file: the query comes first, then what it is about"
+                "{sql} is a file, not a query: the query comes first, then the files"
             ))),
             false => Ok(sql.to_owned()),
         };

@@ -226,7 +226,7 @@ fn explained(name: &str, record: &Record, told: &Conclusion, command: Option<&st
         .iter()
         .map(|text| vec![Cell::Text(text.clone())]);
     part.table("try", "", &TRY, to_try.collect());
-    const NEXT: [Column; 2] = [column("next", "what tells more"), column("tells", "")];
+    const NEXT: [Column; 2] = [column("next", "to find out more"), column("tells", "")];
     let next = next_steps(record, command).into_iter();
     let next = next.map(|(line, tells)| vec![Cell::Text(line), Cell::Text(tells.to_owned())]);
     part.table("next", "", &NEXT, next.collect());

@@ -188,7 +188,7 @@ pub(super) fn plan<'a>(
 /// As [`inputs::files`], and when standard input is a source.
 pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<Result<PathBuf, Failure>>, Failure> {
     if sources.iter().any(|source| is_stdin(source)) {
-        let text = "standard input has no name that could tell its rank: name files or folders";
+        let text = "standard input has no name to take its rank from: name files or folders";
         return Err(Failure::Usage(text.to_owned()));
     }
     let files = inputs::files(sources)?.into_iter();

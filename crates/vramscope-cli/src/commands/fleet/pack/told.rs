@@ -75,7 +75,7 @@ fn unfinished(missing: usize, dataset: &Dataset) -> String {
     };
     format!(
         "Not finished: {snapshots} {is} not packed yet. The process that ends last makes the overview. If one \
-         is gone, pack its share again; or `vramscope fleet pack --finish -o {}` makes the overview of what there is.",
+         is gone, pack its share again; or `vramscope fleet pack --finish -o {}` makes the overview of what is packed.",
         quoted(dataset.shown())
     )
 }
@@ -88,7 +88,7 @@ fn next(part: &mut Part, dataset: &Dataset, fleet: &Fleet) {
         let more = if others.len() > NAMED { ", …" } else { "" };
         let named: Vec<_> = others.iter().take(NAMED).map(|it| quoted(it)).collect();
         part.notes.push(format!(
-            "Left alone in the dataset's folder, as it is not of the dataset: {}{more}.",
+            "Left in the dataset's folder, as it is not part of the dataset: {}{more}.",
             named.join(", ")
         ));
     }
