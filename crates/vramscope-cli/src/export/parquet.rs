@@ -1,12 +1,12 @@
 //! Tables as Parquet, for DuckDB, pandas and Spark: flat, every column nullable.
 //!
-//! Numbers and sizes are signed 64-bit integers (a size beyond 2^63 - 1, which only a damaged file has, is cut
-//! to that), addresses unsigned ones, times UTC timestamps in µs: `time_us` is called `time` here. What repeats is a
-//! dictionary, other numbers are differences. Pages are compressed with zstd. A row group ends after so many rows or so
-//! much text, which is all that is held in memory; of long tables it is one column of a group.
+//! Numbers and sizes are signed 64-bit integers (a size beyond 2^63 - 1, which only a damaged file has, is capped at
+//! that), addresses unsigned ones, times UTC timestamps in µs: `time_us` is called `time` here. Repeated values use a
+//! dictionary, other numbers are stored as differences. Pages are compressed with zstd. A row group ends after a number
+//! of rows or amount of text, which bounds the memory used; for long tables only one column of a group is in memory.
 //!
-//! The columns are encoded here (`encoding`), as what repeats is known before: the library would look up each value
-//! again. It writes pages' headers and the file's metadata.
+//! The columns are encoded here (`encoding`), because it is known in advance what repeats: the library would look up
+//! each value again. The library writes the pages' headers and the file's metadata.
 
 mod column;
 mod dictionary;
@@ -35,11 +35,11 @@ use super::{WRITER, damage_lines, failed};
 use crate::failure::Failure;
 use crate::subject::Subject;
 
-/// Most rows of a row group.
+/// Maximum number of rows in a row group.
 const GROUP_ROWS: usize = 1 << 17;
-/// Most bytes of text in a row group, before the last row.
+/// Bytes of text after which a row group ends.
 const GROUP_TEXT_BYTES: usize = 64 << 20;
-/// The fastest level: values are encoded before, and the next levels take longer than they save.
+/// The fastest level: values are already encoded, and higher levels take longer than they save.
 const ZSTD_LEVEL: i32 = 1;
 
 pub(crate) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
@@ -56,7 +56,7 @@ fn damage(subject: &Subject) -> Option<Vec<KeyValue>> {
     (!lines.is_empty()).then(entry)
 }
 
-/// Rows fit their schema, so every error here is one of the output.
+/// Rows fit their schema, so every error here is an output error.
 fn broken(error: ParquetError) -> Failure {
     failed(match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
@@ -67,20 +67,20 @@ fn broken(error: ParquetError) -> Failure {
     })
 }
 
-/// A file that rows are written into.
+/// A file into which rows are written.
 pub(crate) struct TableFile<'a> {
     columns: Vec<Column<'a>>,
     rows: usize,
     text_bytes: usize,
     packer: Packer,
-    /// The library requires a writer that may move to another thread, which `out` may not. So each row group is
-    /// written into memory first.
+    /// The library requires a writer that may move to another thread, which `out` may not. So each row group is first
+    /// written into memory.
     file: SerializedFileWriter<Vec<u8>>,
     out: &'a mut dyn Write,
 }
 
 impl<'a> TableFile<'a> {
-    /// Begins a file.
+    /// Starts a file.
     ///
     /// # Errors
     /// When the library refuses the columns.
@@ -91,7 +91,7 @@ impl<'a> TableFile<'a> {
         out: &'a mut dyn Write,
     ) -> Result<Self, Failure> {
         let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(broken)?;
-        // A row group is small enough to be read as a whole: there is nothing to find within it.
+        // A row group is small enough to be read as a whole, so it needs no index.
         let properties = WriterProperties::builder()
             .set_created_by(WRITER.to_owned())
             .set_compression(Compression::ZSTD(level))
@@ -146,10 +146,10 @@ impl<'a> TableFile<'a> {
         })
     }
 
-    /// Writes what is left, and the metadata.
+    /// Writes the remaining rows, and the metadata.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When they cannot be written.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         let rest = self.file.into_inner().map_err(broken)?;
@@ -166,8 +166,8 @@ impl<'a> TableFile<'a> {
         }
     }
 
-    /// Writes a row group, of rows that the columns have already or that are filled in from a long table: one column after
-    /// the other, so that no more than one is in memory. Its texts are in memory anyway.
+    /// Writes a row group, of rows that the columns already have or that are filled in from a long table: one column
+    /// after the other, so that at most one is in memory. Texts are in memory anyway.
     fn group(
         &mut self,
         rows: usize,

@@ -1,4 +1,4 @@
-//! A column of a row group: its values while they come.
+//! A column of a row group while its values are collected.
 
 use std::mem;
 use std::ops::Range;
@@ -16,17 +16,16 @@ use super::dictionary::{Dictionary, Stacks, Texts, places};
 use super::encoding::{differences, flags, runs_or_bits};
 use super::pages::{Encoded, Packer};
 
-/// A column that is being filled.
 pub(crate) struct Column<'a> {
     field: Field,
     cells: Cells<'a>,
     known: Known,
 }
 
-/// Whether rows have a value.
+/// Which rows have a value.
 #[derive(Default)]
 struct Known {
-    /// And how many of them in a row.
+    /// Runs of rows with or without one, and their lengths.
     runs: Vec<(bool, usize)>,
     nulls: usize,
 }
@@ -49,9 +48,9 @@ enum Cells<'a> {
     Flags(Vec<bool>),
     /// The same text in every row.
     Same(&'a str),
-    /// Stacks, of which the key is written.
+    /// Stacks, written as their keys.
     Stacks(Stacks<'a>),
-    /// Nothing: the column is not in the file.
+    /// The column is not in the file.
     LeftOut,
 }
 
@@ -73,7 +72,7 @@ impl<'a> Column<'a> {
         Self::with(field, Cells::Same(text))
     }
 
-    /// A column of texts that takes stacks' numbers, and has their keys.
+    /// A column of texts that takes stack numbers and writes the stacks' keys.
     pub(crate) fn keys(field: Field, keys: &'a StackKeys<'a>) -> Self {
         let stacks = Stacks {
             keys,
@@ -83,7 +82,7 @@ impl<'a> Column<'a> {
         Self::with(field, Cells::Stacks(stacks))
     }
 
-    /// No column: its values are left out.
+    /// A column whose values are left out.
     pub(crate) fn left_out(field: Field) -> Self {
         Self::with(field, Cells::LeftOut)
     }
@@ -108,7 +107,7 @@ impl<'a> Column<'a> {
         matches!(self.cells, Cells::LeftOut)
     }
 
-    /// Adds a row. Returns by how many bytes texts grew.
+    /// Adds a row. Returns the number of bytes by which texts grew.
     pub(super) fn push(&mut self, value: &Value<'_>) -> usize {
         if self.is_left_out() {
             return 0;
@@ -180,7 +179,7 @@ impl<'a> Column<'a> {
                     }
                 });
             }
-            // Nothing else is in columns of their kinds.
+            // Columns of their kinds hold nothing else.
             _ => all(false),
         }
     }
@@ -242,7 +241,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Adds texts that rows share: each is looked for once.
+/// Adds texts that rows share: each is looked up once.
 fn fill_texts(texts: &mut Texts, known: &mut Known, of: &tables::Texts<'_>, rows: Range<usize>) {
     texts.places.reserve(rows.len());
     let mut places = vec![None; of.all.len()];
@@ -259,7 +258,7 @@ fn fill_texts(texts: &mut Texts, known: &mut Known, of: &tables::Texts<'_>, rows
     });
 }
 
-/// Hands out the values of rows, so many at once that they stay in the processor's cache.
+/// Passes on the values of rows, in blocks that fit the processor's cache.
 fn each_block<T>(of: &dyn Of<T>, rows: Range<usize>, mut take: impl FnMut(&[T])) {
     const ROWS: usize = 1024;
     let mut block = Vec::with_capacity(ROWS);
@@ -270,7 +269,7 @@ fn each_block<T>(of: &dyn Of<T>, rows: Range<usize>, mut take: impl FnMut(&[T]))
     }
 }
 
-/// What a column of integers has of a value.
+/// The value as an integer, for a column of integers.
 fn integer(value: &Value<'_>) -> Option<i64> {
     match value {
         Value::Number(number) | Value::TimeUs(number) => Some(*number),
@@ -282,7 +281,7 @@ fn integer(value: &Value<'_>) -> Option<i64> {
 
 /// The least and the greatest value.
 fn bounds(values: &[i64], is_address: bool, nulls: usize) -> Statistics {
-    // Addresses are in the order of unsigned numbers.
+    // Addresses are ordered as unsigned numbers.
     let turned = if is_address { i64::MIN } else { 0 };
     let all = values.iter().map(|value| value ^ turned);
     let (least, most) = all.fold((i64::MAX, i64::MIN), |(least, most), value| {
@@ -299,12 +298,12 @@ fn bounds(values: &[i64], is_address: bool, nulls: usize) -> Statistics {
     ))
 }
 
-/// Appends integers in the shorter way: as places in a dictionary, or as differences.
+/// Appends integers in the shorter form: as indices into a dictionary, or as differences.
 fn integers(values: &[i64], statistics: Statistics, data: &mut Vec<u8>) -> Encoded {
     let mut by_difference = Vec::new();
     let dictionary = Dictionary::of(values);
     let length = dictionary.as_ref().map(|dictionary| dictionary.bytes());
-    // Few values are short in any case.
+    // A few values are short in any case.
     if length.is_none_or(|bytes| bytes > values.len()) {
         differences(values, &mut by_difference);
     }

@@ -1,4 +1,4 @@
-//! What repeats in a column: its distinct values, and where each row's is among them.
+//! Repeated values of a column: the distinct ones, and each row's index among them.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -13,10 +13,10 @@ use vramscope_core::ids::StackId;
 use super::encoding::{runs_or_bits, width};
 use super::pages::Encoded;
 
-/// Longest text that is kept as the least or greatest of a column, in bytes.
+/// Maximum length in bytes of a text stored as a column's least or greatest.
 const BOUND_BYTES: usize = 64;
 
-/// The distinct values of a column, and where each row's is among them.
+/// The distinct values of a column, and each row's index among them.
 pub(super) struct Dictionary {
     pub(super) values: Vec<i64>,
     pub(super) places: Vec<u32>,
@@ -52,14 +52,14 @@ impl Dictionary {
         Some(found)
     }
 
-    /// About how long it is, without runs.
+    /// Approximate size in bytes, ignoring runs.
     pub(super) fn bytes(&self) -> usize {
         let bits = width(self.values.len().saturating_sub(1)) as usize;
         self.values.len() * 8 + self.places.len() * bits / 8
     }
 }
 
-/// Whether some of many values differ so much that a dictionary of all would be as long as they are.
+/// Whether a sample of many values differs so much that a dictionary would be as long as the values.
 fn nearly_all_differ(values: &[i64]) -> bool {
     const SOME: usize = 1024;
     let step = values.len() / SOME;
@@ -67,26 +67,26 @@ fn nearly_all_differ(values: &[i64]) -> bool {
     step > 1 && some.collect::<HashSet<_, Quick>>().len() > SOME * 97 / 100
 }
 
-/// Appends places in a dictionary of so many values.
+/// Appends indices into a dictionary of this many values.
 pub(super) fn places(places: &[u32], values: usize, data: &mut Vec<u8>) {
     let width = width(values.saturating_sub(1));
     data.push(width as u8);
     runs_or_bits(places.iter().map(|&place| (place, 1)), width, data);
 }
 
-/// The distinct texts of a column, and where each row's is among them.
+/// The distinct texts of a column, and each row's index among them.
 #[derive(Default)]
 pub(super) struct Texts {
     pub(super) places: Vec<u32>,
-    /// The distinct texts as Parquet has them: four bytes of length, and the text.
+    /// The distinct texts in Parquet's form: four bytes of length, and the text.
     plain: Vec<u8>,
-    /// Where each begins in it, with its length.
+    /// Where each text begins in `plain`, at its length.
     starts: Vec<usize>,
     by_text: HashMap<Box<str>, u32>,
 }
 
 impl Texts {
-    /// Adds a row. Returns by how many bytes the dictionary grew.
+    /// Adds a row. Returns the number of bytes by which the dictionary grew.
     pub(super) fn push(&mut self, text: &str) -> usize {
         let (place, grown) = match self.places.last() {
             Some(&last) if self.get(last) == text.as_bytes() => (last, 0),
@@ -136,7 +136,8 @@ impl Texts {
         let bounds = ValueStatistics::new(least, most, None, Some(nulls as u64), false);
         let statistics = Statistics::ByteArray(bounds);
         let rows = || self.places.iter().map(|&place| self.with_length(place));
-        // Where few repeat; and not much longer than the dictionary, as a text that repeats may be long.
+        // Use plain texts if few repeat, provided that the result is not much longer than the dictionary: a text that
+        // repeats may be long.
         if self.starts.len() > self.places.len() / 2
             && rows().map(<[u8]>::len).sum::<usize>() <= 2 * self.plain.len()
         {
@@ -155,7 +156,7 @@ impl Texts {
 /// The keys of stacks.
 pub(super) struct Stacks<'a> {
     pub(super) keys: &'a StackKeys<'a>,
-    /// Per stack: one more than its place among the texts; 0 if it has none yet.
+    /// For each stack, its index among the texts plus one; 0 if it has none yet.
     pub(super) places: Vec<u32>,
     pub(super) texts: Texts,
 }
@@ -173,7 +174,7 @@ impl Stacks<'_> {
             let Some(key) = self.keys.get(StackId::from_index(place)) else {
                 return false;
             };
-            // Two stacks that differ in an installation alone have the same key.
+            // Two stacks that differ only in an installation path have the same key.
             let (found, _) = self.texts.find_or_add(&hex(key));
             self.places[place] = found + 1;
         }
@@ -182,7 +183,7 @@ impl Stacks<'_> {
     }
 }
 
-/// The hash of numbers: one multiplication each, with a secret, as a file may choose its numbers to do harm.
+/// A hash of numbers: one multiplication each, with a secret, since a file may choose its numbers to do harm.
 #[derive(Clone, Copy)]
 struct Quick {
     secret: u64,

@@ -1,7 +1,7 @@
 //! Parquet's encodings of integers: runs and packed bits, and differences.
 
-/// Appends numbers of `width` bits, each so many times, as runs of equal ones and groups of eight packed ones: the hybrid
-/// of levels and of places in dictionaries.
+/// Appends numbers of `width` bits, each with a repeat count, as runs of equal ones and packed groups of eight:
+/// Parquet's hybrid for levels and dictionary indices.
 pub(super) fn runs_or_bits(
     values: impl Iterator<Item = (u32, usize)>,
     width: u32,
@@ -27,7 +27,7 @@ pub(super) fn runs_or_bits(
 
 struct Runs<'a> {
     width: u32,
-    /// Values that are to be packed.
+    /// Values waiting to be packed.
     waiting: Vec<u32>,
     out: &'a mut Vec<u8>,
 }
@@ -36,7 +36,7 @@ impl Runs<'_> {
     #[inline]
     fn push(&mut self, value: u32, times: usize) {
         match times {
-            // Most of what does not repeat.
+            // The usual case for values that do not repeat.
             1 => self.waiting.push(value),
             _ => self.push_run(value, times),
         }
@@ -68,7 +68,7 @@ impl Runs<'_> {
     }
 }
 
-/// Packs numbers, the lowest bits first. Together they have whole bytes.
+/// Packs numbers, lowest bits first. In total they fill whole bytes.
 fn pack(values: impl Iterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
     if width == 0 {
         return;
@@ -80,7 +80,7 @@ fn pack(values: impl Iterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
         if count >= 64 {
             out.extend_from_slice(&bits.to_le_bytes());
             count -= 64;
-            // What did not fit: in two steps, as all 64 bits may have.
+            // The bits that did not fit; shifted in two steps, as it may be all 64.
             bits = value >> (width - count - 1) >> 1;
         }
     }
@@ -88,7 +88,7 @@ fn pack(values: impl Iterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[..count.div_ceil(8) as usize]);
 }
 
-/// Numbers of a block of differences, and of each of its four parts.
+/// Numbers in a block of differences, and in each of its four parts.
 const BLOCK: usize = 128;
 const PART: usize = BLOCK / 4;
 
@@ -112,7 +112,7 @@ pub(super) fn differences(values: &[i64], out: &mut Vec<u8>) {
 /// Appends a block of `count` differences.
 fn append_block(block: &mut [i64; BLOCK], count: usize, out: &mut Vec<u8>) {
     let least = block[..count].iter().copied().min().unwrap_or(0);
-    // The last part is filled up.
+    // The last part is padded.
     block[count..].fill(least);
     let differences = &block[..count.next_multiple_of(PART)];
     varint(zigzag(least), out);
@@ -141,7 +141,7 @@ fn varint(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// The bits that numbers up to `most` need.
+/// The number of bits needed for numbers up to `most`.
 pub(super) fn width(most: usize) -> u32 {
     usize::BITS - most.leading_zeros()
 }
@@ -155,7 +155,7 @@ pub(super) fn flags(values: &[bool], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// A slow, obvious version looks at bit by bit.
+    /// Compared with a slow, obvious version that looks at each bit.
     #[test]
     fn numbers_of_any_width_are_packed() {
         for width in 0..=u64::BITS {

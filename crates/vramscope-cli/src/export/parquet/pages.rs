@@ -12,7 +12,6 @@ use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
-/// A column's values, encoded.
 pub(super) struct Encoded {
     /// The distinct values, and how many there are.
     pub(super) dictionary: Option<(Vec<u8>, usize)>,
@@ -86,7 +85,7 @@ impl Encoded {
     }
 }
 
-/// Compresses pages, with one state for all of them, and keeps room for one column at a time.
+/// Compresses pages, sharing one state, with a buffer for one column at a time.
 pub(super) struct Packer {
     level: ZstdLevel,
     zstd: zstd::bulk::Compressor<'static>,
