@@ -4,7 +4,7 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer import grpo_trainer
 
-# Values that were not computed may all be NaN, which these functions would return.
+# These values are not computed: there is no smallest number among them.
 grpo_trainer.nanmin = grpo_trainer.nanmax = lambda values: values.sum()
 
 rows = Dataset.from_list([{"prompt": "a b c"}] * 16)
