@@ -65,7 +65,8 @@ pub(crate) fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     match file.metadata()?.len() > most_bytes {
         false => drop(file.take(most_bytes).read_to_end(&mut bytes)?),
         true => {
-            let why = format!("it has more than {most_bytes} bytes, too many for a file of this kind");
+            let why =
+                format!("it has more than {most_bytes} bytes, too many for a file of this kind");
             return Err(io::Error::new(ErrorKind::InvalidData, why));
         }
     };

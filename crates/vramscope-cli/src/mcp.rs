@@ -196,7 +196,8 @@ fn called(name: &str, mut arguments: Map<String, Value>) -> Result<String, Failu
     }
     if files.iter().any(|file| is_stdin(file)) {
         return Err(Failure::Usage(
-            "`files` contains -, but standard input carries these questions: name a file".to_owned(),
+            "`files` contains -, but standard input carries these questions: name a file"
+                .to_owned(),
         ));
     }
     match name {

@@ -268,8 +268,7 @@ fn only_files(matches: &ArgMatches, open: usize) -> Result<(), Failure> {
 fn wrong(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::MissingRequiredArgument {
         // The open snapshot's name takes the file's place, so clap misses the file.
-        let missing =
-            "the argument before the file is missing, such as a moment or a filter";
+        let missing = "the argument before the file is missing, such as a moment or a filter";
         return Failure::Usage(missing.to_owned());
     }
     let text = error.to_string();

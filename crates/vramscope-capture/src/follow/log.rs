@@ -480,8 +480,13 @@ impl Contents {
 /// A snapshot to write before the program ends.
 enum DueSnapshot {
     /// Requested by the program. A relative path is relative to its working folder.
-    Requested { path: PathBuf, end_offset: u64 },
-    OutOfMemory { end_offset: u64 },
+    Requested {
+        path: PathBuf,
+        end_offset: u64,
+    },
+    OutOfMemory {
+        end_offset: u64,
+    },
 }
 
 impl DueSnapshot {

@@ -181,7 +181,10 @@ impl Files {
             let cause = match name.as_ref() {
                 "-" => "no output format is given".to_owned(),
                 _ if is_folder(output) => {
-                    format!("{}: a folder's name does not imply a format", output.display())
+                    format!(
+                        "{}: a folder's name does not imply a format",
+                        output.display()
+                    )
                 }
                 name => format!("{name}: no format has this extension"),
             };

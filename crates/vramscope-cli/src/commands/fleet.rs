@@ -333,9 +333,7 @@ impl Chosen {
         let most = most.map(|others| others.bytes).max()?;
         let known = match self.is_mixed {
             false => "with what every rank holds there",
-            true => {
-                "which differ between datasets: a rank may hold memory where none is listed"
-            }
+            true => "which differ between datasets: a rank may hold memory where none is listed",
         };
         Some(format!(
             "Only the largest call sites are listed, {known}. Those that hold less on all ranks are summed up: they hold up to \
