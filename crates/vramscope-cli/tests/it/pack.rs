@@ -100,7 +100,7 @@ fn wrong_files_are_told() {
         &text,
         &[
             "exit code 1",
-            "standard input: line 3, column lower: 'x' is no whole number",
+            "standard input: line 3, column lower: 'x' is not a whole number",
         ],
     );
 }
