@@ -70,7 +70,10 @@ impl Keys<'_> {
         let Some((row, key)) = key else {
             return false;
         };
-        let text = self.made.entry(row).or_insert_with(|| hex(key).into_bytes().into());
+        let text = self
+            .made
+            .entry(row)
+            .or_insert_with(|| hex(key).into_bytes().into());
         self.rows.push(text.clone());
         true
     }

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
+
 use super::infer::RoleEvidence;
 use super::phases::Phase;
 use super::role::Role;
@@ -145,11 +147,11 @@ impl RoleEvidence<'_> {
 #[derive(Default)]
 pub(super) struct Kept {
     /// The stacks that make larger and larger allocations.
-    growth: HashMap<StackId, Growth>,
+    growth: HashMap<StackId, Growth, RandomState>,
     /// The sizes of which constructors made as many in one place as in another, and several.
     pairs: HashSet<u64>,
     /// When each stack made allocations of each size.
-    births: HashMap<(StackId, u64), Vec<u32>>,
+    births: HashMap<(StackId, u64), Vec<u32>, RandomState>,
 }
 
 /// The sizes that two stacks made equally often, and more than once.
@@ -194,8 +196,9 @@ impl Kept {
         let births = self.births.get(&(evidence.stack(row), table.bytes[row]));
         end != NEVER
             && births.is_some_and(|births| {
-                let until = |moment| births.partition_point(|&other| other <= moment);
-                until(end) - until(born) == 1
+                let next = births.partition_point(|&other| other <= born);
+                let is_until_end = |place: usize| births.get(place).is_some_and(|&at| at <= end);
+                is_until_end(next) && !is_until_end(next + 1)
             })
     }
 }
