@@ -1,6 +1,5 @@
-//! Builds the page into the program: every file below the folder that `VRAMSCOPE_PAGE` names,
-//! compressed, as one static table. Without the variable it is the folder `page` of the published crate, or else the
-//! table is empty.
+//! Builds the page into the program: every file below the folder named by `VRAMSCOPE_PAGE`, compressed, as one static
+//! table. Without the variable the folder is `page` of the published crate; otherwise the table is empty.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -15,7 +14,8 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
     let mut table = String::from("&[\n");
-    // Cargo puts this file into every package. In a checkout such a page is what an interrupted `cargo xtask publish` left.
+    // Cargo puts this file into every package. In a checkout, such a page was left by an interrupted `cargo xtask
+    // publish`.
     let is_published = Path::new("Cargo.toml.orig").is_file();
     let carried = Some(PathBuf::from("page")).filter(|page| is_published && page.is_dir());
     let named = env::var_os("VRAMSCOPE_PAGE").map(PathBuf::from);
@@ -59,7 +59,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// The path below the page's folder as it stands in an address.
+/// The path relative to the page's folder, as it appears in an address.
 fn name_in_page(page: &Path, file: &Path) -> String {
     let inside = file.strip_prefix(page).unwrap_or(file);
     let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();

@@ -1,8 +1,8 @@
 //! Builds the stand-in for CUDA and puts it into `OUT_DIR`, where the library includes it.
 //!
-//! By rustc alone, for it has no dependencies: no second cargo, target folder or lock. `standin` is a link to the
-//! sources of `vramscope-standin`, which packages have as files. Where programs cannot be run over it (all but Linux with
-//! glibc on x86-64 and aarch64) an empty file takes its place.
+//! With rustc alone, since it has no dependencies: no second cargo, target folder or lock. `standin` is a link to the
+//! sources of `vramscope-standin`, which packages contain as files. On other platforms than Linux with glibc on x86-64
+//! or aarch64, where programs cannot be run this way, an empty file takes its place.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,8 +21,8 @@ fn main() -> io::Result<()> {
     if !can_run || env::var_os("DOCS_RS").is_some() {
         return fs::write(library, []);
     }
-    // What is preloaded preloads what it needs, and a system's older libgcc_s would be in the way of a conda environment's:
-    // the linker finds this script in its place.
+    // A preloaded library loads what it needs, and the system's older libgcc_s would get in the way of a conda
+    // environment's: the linker finds this script instead.
     fs::write(out.join("libgcc_s.so"), "INPUT(-lgcc_eh -lgcc)\n")?;
     let mut rustc = Command::new(variable("RUSTC")?);
     rustc.args([
@@ -49,7 +49,7 @@ fn main() -> io::Result<()> {
         .arg(&out)
         .arg("-o")
         .arg(&library);
-    // Whoever opens the driver by its name finds this one, which is loaded already.
+    // Programs that open the driver by its name find this library, which is already loaded.
     rustc.args([
         "-Clink-arg=-Wl,-soname,libcuda.so.1",
         "-Clink-arg=-Wl,-Bsymbolic",

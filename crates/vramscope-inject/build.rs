@@ -1,9 +1,9 @@
-//! Links the library so that it disturbs no program.
+//! Links the library so that it does not disturb any program.
 //!
-//! Its calls of its own exports are bound to itself. Otherwise one hook could end up in the hook of another library.
+//! Calls of its own exports are bound to itself. Otherwise one hook could end up in another library's hook.
 //!
-//! It does not need `libgcc_s.so.1`, for `src/unwinder.rs` stands in for it. Where the linker is told to link that, it
-//! finds a script in `OUT_DIR` first.
+//! It does not need `libgcc_s.so.1`, which `src/unwinder.rs` replaces. Where the linker is asked to link that library,
+//! it first finds a script in `OUT_DIR`.
 
 use std::path::Path;
 use std::{env, fs, io};

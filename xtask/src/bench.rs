@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory with them, and prints a table.
-//! `bench capture`, `bench planning`, `bench fleet` and `bench page` measure those instead.
+//! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory with them, and prints a table. `bench
+//! capture`, `bench planning`, `bench fleet` and `bench page` measure these instead.
 //!
-//! Machines are shared and noisy, so only figures of the same run are comparable. For comparison, CPython reads
-//! the same files between our own rounds.
+//! Machines are shared and noisy, so only figures from the same run are comparable. For comparison, CPython reads the
+//! same files between our own rounds.
 
 mod capture;
 mod fleet;
@@ -25,7 +25,7 @@ use crate::process::{cargo, output, root, run as run_command, target_dir};
 /// Maximum size of a file for CPython, which needs about five times as much memory.
 const PICKLE_LOAD_MOST_BYTES: u64 = 600 << 20;
 
-/// Scenarios of many events, or of shapes that are hard to draw.
+/// Scenarios with many events, or with shapes that are hard to draw.
 const HARD_TO_DRAW: [&str; 4] = ["many-live", "tiny", "segment-each", "annotations"];
 
 #[derive(Args)]
@@ -46,7 +46,7 @@ pub(crate) struct Options {
     fast: bool,
 }
 
-/// What has a table of its own.
+/// Measurements with their own table.
 #[derive(Subcommand)]
 enum Part {
     /// What capturing costs: nanoseconds per event, bytes of log, conversion
@@ -85,11 +85,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     print_table(&columns);
     println!("(a view's first_ms and again_ms: until it is painted, first and later)");
     println!("(frame: from one to the next; input: until its frame; p95: 95 %)");
-    println!("(a block under 50 ms is told as 0: browsers tell only of longer ones)");
+    println!("(a block under 50 ms counts as 0: browsers report only longer ones)");
     Ok(())
 }
 
-/// Packing, pools, graphs, the allocator's model and plans, by an example of a crate; of real snapshots too if
+/// Packing, pools, graphs, the allocator's model and plans, measured by a crate's example; also on real snapshots if
 /// `VRAMSCOPE_SHARED` names a folder with some.
 fn planning() -> Result<()> {
     let mut bench = cargo();
@@ -100,7 +100,7 @@ fn planning() -> Result<()> {
     run_command(bench.args(shared.map(|shared| Path::new(&shared).join("real"))))
 }
 
-/// All figures of a file, in the browser too if a page and the browser are given.
+/// All figures of a file, including those in the browser if a page and the browser are given.
 fn measured(file: &Path, browser: Option<&(PathBuf, PathBuf)>) -> Result<Value> {
     let file_bytes = fs::metadata(file)?.len();
     let native = native(file)?;
@@ -184,7 +184,7 @@ fn python(file: &Path, file_bytes: u64) -> Option<f64> {
     timeit(Command::new("python3"), setup, &load)
 }
 
-/// Seconds that Python takes for a statement, the best of three; `None` if that fails.
+/// Seconds that Python takes for a statement, the best of three; `None` if it fails.
 fn timeit(mut python: Command, setup: &str, statement: &str) -> Option<f64> {
     python.args(["-m", "timeit", "--number", "1", "--repeat", "3"]);
     python.args(["--unit", "sec", "--setup", setup, statement]);
@@ -216,8 +216,8 @@ fn last_line(text: Option<String>) -> Result<Value> {
     serde_json::from_str(line).with_context(|| format!("the benchmark printed {line:?}"))
 }
 
-/// Prints all numbers that were measured: a column for each measurement, a row for each number by the names that lead to
-/// it. Bytes are shown as MB.
+/// Prints all measured numbers: a column for each measurement, a row for each number, named by its path. Bytes are
+/// shown as MB.
 fn print_table(columns: &[(String, Value)]) {
     let figures = columns.iter().map(|(_, measured)| numbers("", measured));
     let figures: Vec<_> = figures.collect();

@@ -1,8 +1,8 @@
 //! `cargo xtask book`: builds the book in `book/` into the site, at `dist/site/book`, and makes its pictures.
 //!
-//! mdBook comes from PyPI, which has its own builds, else from crates.io, into the target directory; the version stands
-//! in `book/requirements.txt`. What the book says is tested elsewhere, without mdBook: `vramscope-cli/tests/it/book.rs`
-//! and `tests/python/test_book.py`.
+//! mdBook comes from PyPI, which has its own builds, or else from crates.io, and goes into the target directory; the
+//! version is in `book/requirements.txt`. The book's content is tested elsewhere, without mdBook:
+//! `vramscope-cli/tests/it/book.rs` and `tests/python/test_book.py`.
 
 mod pictures;
 
@@ -21,7 +21,7 @@ use crate::process::{root, run as run_command, target_dir};
 /// Where `dist` writes the site.
 const SITE: &str = "dist/site";
 
-/// The book in the site. Its links to samples and to the viewer go one folder up.
+/// The book's folder in the site. Its links to samples and to the viewer go one folder up.
 pub(crate) const IN_SITE: &str = "book";
 
 /// The package of mdBook's builds, as in `book/requirements.txt`.
@@ -68,7 +68,7 @@ fn build_with(option: Option<&str>, site: &Path, book: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that what pages of the book refer to above their folder is in the site.
+/// Checks that the site has everything outside the book that the book's pages refer to.
 fn check_links(site: &Path, book: &Path) -> Result<()> {
     for page in files_under(book)? {
         if page.extension().is_none_or(|ending| ending != "html") {
@@ -76,7 +76,7 @@ fn check_links(site: &Path, book: &Path) -> Result<()> {
         }
         let text = fs::read_to_string(&page)?;
         for (at, found) in text.match_indices("=\"../") {
-            // Text may tell of an address: an attribute stands in a tag.
+            // Text may mention an address; an attribute is inside a tag.
             let (before, rest) = (&text[..at], &text[at + found.len()..]);
             if before.rfind('<') < before.rfind('>') {
                 continue;

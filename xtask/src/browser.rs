@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result};
 use crate::process::find_program;
 use crate::toolchain::{APT, apt_install};
 
-/// Chromium without a window: it starts and draws in half the time. Debian's package, by its own path: the script on the search
-/// path would stay between the tests and the process that they end.
+/// Chromium without a window, which starts and draws in half the time. Debian's package, by its own path: the script on
+/// the search path would stay between the tests and the process that they end.
 const SHELL: &str = "/usr/lib/chromium/chromium-headless-shell";
 
 /// Names of the program on the search path.
@@ -27,8 +27,8 @@ const PLACES: [&str; 3] = [
     "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
-/// The path of the browser for tests: `CHROME` in the environment, Debian's headless one, which is installed where that is
-/// possible, or any that is installed.
+/// The path of the browser for tests: `CHROME` in the environment, Debian's headless one (installed if possible), or
+/// any that is installed.
 pub(crate) fn for_tests() -> Result<PathBuf> {
     let shell = Path::new(SHELL);
     if std::env::var_os("CHROME").is_some() {
@@ -47,7 +47,7 @@ pub(crate) fn for_tests() -> Result<PathBuf> {
     }
 }
 
-/// The path of a whole browser: `CHROME` in the environment, an installed one, or Debian's package.
+/// The path of a full browser: `CHROME` in the environment, an installed one, or Debian's package.
 pub(crate) fn find() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("CHROME") {
         return Ok(path.into());

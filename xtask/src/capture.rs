@@ -1,4 +1,4 @@
-//! Builds what capturing is tried with: the stand-in driver, and programs to capture.
+//! Builds the stand-in driver, and the programs to capture in tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use anyhow::Result;
 
 use crate::process::{built, cargo, root, run, run_for_output, target_dir};
 
-/// The program that builds what is captured.
+/// The program that builds the programs to capture.
 pub(crate) const PREPARE: &str = "prepare";
 
-/// The environment variables that tell the tests where the programs are; empty on platforms without capture.
-/// The capture and [`PREPARE`] are built already.
+/// The environment variables that name the programs for the tests; empty on platforms without capture. Expects the
+/// capture and [`PREPARE`] to be built.
 pub(crate) fn prepare() -> Result<Vec<(String, String)>> {
     if !cfg!(target_os = "linux") {
         println!("capture: programs can only be captured on Linux; its tests are skipped");
@@ -26,7 +26,7 @@ pub(crate) fn prepare() -> Result<Vec<(String, String)>> {
     Ok(variables.collect())
 }
 
-/// Builds the stand-in driver, optimised. Returns the folder that has it under the names of the real one.
+/// Builds the stand-in driver, optimised. Returns the folder that has it under the real driver's names.
 pub(crate) fn build_driver() -> Result<PathBuf> {
     run(cargo().args(["build", "--release", "--package", "fakecuda"]))?;
     let folder = target_dir().join("capture-bench/cuda");

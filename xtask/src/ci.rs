@@ -51,8 +51,8 @@ fn lints() -> Result<()> {
     run_command(clippy.args(ALL_PARTS).args(["--", "-Dwarnings"]))
 }
 
-/// Debian's toolchain has no clippy for wasm32. There the compiler's own warnings must do; the native run above
-/// lints everything that is not compiled for wasm32 only.
+/// Debian's toolchain has no clippy for wasm32. There the compiler's own warnings must do; the native run above lints
+/// everything except wasm32-only code.
 fn wasm_lints() -> Result<()> {
     let toolchain = toolchain::find()?;
     let packages = CRATES.iter().flat_map(|name| ["--package", *name]);

@@ -1,5 +1,5 @@
-//! Installs what reads converted files in the tests of the command line, with the versions in `tests/consumers`. Without
-//! Python, npm or the network, the tests that need them are skipped.
+//! Installs the tools that read converted files in the command line's tests, with the versions in `tests/consumers`.
+//! Without Python, npm or the network, the tests that need them are skipped.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,8 +9,7 @@ use anyhow::Context as _;
 use crate::installed;
 use crate::process::{find_program, root, run, target_dir};
 
-/// Variable with the folder of tools. It contains `python` (a virtual environment), `node_modules` and
-/// `_memory_viz.py`.
+/// Names the folder of tools. It contains `python` (a virtual environment), `node_modules` and `_memory_viz.py`.
 pub(crate) const VARIABLE: &str = "VRAMSCOPE_CONSUMERS";
 
 /// The folder of tools. Any of them may be missing.
@@ -18,7 +17,7 @@ pub(crate) fn folder() -> PathBuf {
     target_dir().join("consumers")
 }
 
-/// Installs what is missing into the folder of tools, and returns it.
+/// Installs missing tools into the folder, and returns it.
 pub(crate) fn prepare() -> PathBuf {
     let folder = folder();
     let list = root().join("tests/consumers/requirements.txt");
@@ -36,7 +35,7 @@ pub(crate) fn prepare() -> PathBuf {
     folder
 }
 
-/// Installs what takes seconds: the checks of the page's accessibility, and two readers.
+/// Installs tools that take only seconds: the checks of the page's accessibility, and two readers.
 pub(crate) fn prepare_for_browser() {
     let list = root().join("tests/consumers/package.json");
     let tools = "speedscope, pprof-format and axe-core";

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the files that are given to others.
+//! `cargo xtask dist`: the files for release.
 //!
 //! ```text
 //! dist/site/                      the page, for any folder of any static host; nothing is loaded from elsewhere
@@ -10,7 +10,8 @@
 //! dist/SHA256SUMS                 for `sha256sum --check`
 //! ```
 //!
-//! Beside or in each stands what it is made of (`.cdx.json`, CycloneDX) and under which licences (`THIRD-PARTY`).
+//! Each contains, or has beside it, a list of its components (`.cdx.json`, CycloneDX) and their licences
+//! (`THIRD-PARTY`).
 
 mod inside;
 mod licences;
@@ -42,12 +43,12 @@ pub(crate) use self::wheel::build as wheel;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Where to write it: a new or an empty folder, but that of the default is replaced
+    /// Where to write: a new or an empty folder; the default one is replaced
     #[arg(long, default_value = OUT)]
     out: PathBuf,
     #[command(flatten)]
     page: Given,
-    /// The machines that programs and wheels are for; aarch64-unknown-linux-gnu is another
+    /// The targets of programs and wheels; aarch64-unknown-linux-gnu is another
     #[arg(long, value_name = "TARGET", default_value = TARGET)]
     target: Vec<String>,
     /// With the engine of `vramscope sql` in the program: DataFusion takes half an hour to build on two cores
@@ -58,13 +59,13 @@ pub(crate) struct Options {
     site: bool,
 }
 
-/// The project's licences, which lie beside whatever is given to others.
+/// The project's licences, which accompany every release.
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
-/// Where it is written if no other folder is asked for.
+/// The default output folder.
 const OUT: &str = "dist";
 
-/// The target that is built for if no other is asked for.
+/// The default target.
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Builds everything, and writes it to a folder relative to the repository's root.
@@ -108,7 +109,7 @@ fn packages_and_programs(options: &Options, page: &Path, out: &Path) -> Result<(
     Ok(())
 }
 
-/// Fails if what is in the folder may be somebody's, or is the page to take: it is removed before anything is written.
+/// Fails if the folder may hold somebody's files, or the page to take: it is removed before anything is written.
 fn check(out: &Path, is_ours: bool, page: Option<&Path>) -> Result<()> {
     let is_empty = fs::read_dir(out).map_or(!out.exists(), |mut files| files.next().is_none());
     ensure!(
@@ -126,7 +127,7 @@ fn check(out: &Path, is_ours: bool, page: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// What the page is made of.
+/// The components of the page.
 const PAGE: [Part<'static>; 2] = [
     ("vramscope-app", WASM, &[]),
     ("vramscope-worker", WASM, &[]),

@@ -1,4 +1,4 @@
-//! The number of executions so far, kept in the fuzz targets' README.
+//! The number of executions so far, recorded in the fuzz targets' README.
 
 use std::fs;
 

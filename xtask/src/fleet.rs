@@ -1,6 +1,6 @@
 //! `cargo xtask fleet`: the SQL engine of the command line, alone and beside other engines.
 //!
-//! DataFusion takes minutes to build, so no other check builds it. Here it has a profile of its own, without any
+//! DataFusion takes minutes to build, so no other check builds it. Here it has its own profile, without any
 //! optimisation. Then DuckDB, Polars, Spark and Ballista answer the same questions about the same files: their packages
 //! come from PyPI into the target directory, with the versions in `tests/fleet`.
 
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// Only the engine's own tests, without Python
     #[arg(long)]
     no_python: bool,
-    /// Ask the programs in this folder, which are built with the engine, and build none
+    /// Query the programs in this folder, which are built with the engine, and build none
     #[arg(long, value_name = "FOLDER")]
     built: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     )
 }
 
-/// Builds the program with its engine, and what generates snapshots; runs its tests, and returns their folder.
+/// Builds the program with its engine, and the generator of snapshots; runs its tests, and returns their folder.
 fn tested() -> Result<PathBuf> {
     // Always together, so that cargo builds each library once.
     let all = |command| {
@@ -71,7 +71,7 @@ fn tested() -> Result<PathBuf> {
     Ok(target_dir().join(PROFILE))
 }
 
-/// The folder of the Python with the other engines.
+/// The folder of the Python environment with the other engines.
 fn python() -> Result<PathBuf> {
     let folder = target_dir().join("fleet/python");
     let list = |name| root().join("tests/fleet").join(name);

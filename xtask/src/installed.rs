@@ -1,5 +1,5 @@
-//! Packages from PyPI, npm and crates.io that tests and builds need, with the versions that a list in the repository has.
-//! They are installed into the target directory, once; nothing is installed globally.
+//! Packages from PyPI, npm and crates.io that tests and builds need, with the versions from lists in the repository.
+//! They are installed once into the target directory; nothing is installed globally.
 
 use std::fs;
 use std::iter;
@@ -29,8 +29,8 @@ pub(crate) fn once(
     Ok(fs::write(mark, wanted)?)
 }
 
-/// Installs the Python packages of a list into a virtual environment in `folder`. `options` are further ones of pip.
-/// If that fails, no part of it stays.
+/// Installs the Python packages of a list into a virtual environment in `folder`. `options` are further options of pip.
+/// If that fails, nothing is left.
 pub(crate) fn python(folder: &Path, list: &Path, tools: &str, options: &[&str]) -> Result<()> {
     once(folder, list, tools, || {
         let installed = environment(folder).and_then(|()| {
@@ -38,7 +38,7 @@ pub(crate) fn python(folder: &Path, list: &Path, tools: &str, options: &[&str]) 
             pip.args(["-m", "pip", "install", "--quiet"]).args(options);
             run(pip.arg("--requirement").arg(list))
         });
-        // Tests that find an incomplete one would fail instead of being skipped.
+        // Tests would fail in an incomplete environment, instead of being skipped.
         installed.inspect_err(|_| drop(fs::remove_dir_all(folder)))
     })
 }
@@ -46,8 +46,7 @@ pub(crate) fn python(folder: &Path, list: &Path, tools: &str, options: &[&str]) 
 /// Fails in a Node that is too old for the tools.
 const OLDEST_NODE: &str = "const [a, b] = process.versions.node.split('.'); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)";
 
-/// Installs the packages of a `package.json` into a folder.
-/// If that fails, no part of them stays.
+/// Installs the packages of a `package.json` into a folder. If that fails, nothing is left.
 pub(crate) fn npm(folder: &Path, list: &Path, tools: &str) -> Result<()> {
     let npm = find_program(&["npm"]).context("no npm here")?;
     let node = find_program(&["node"]).context("no node here")?;
@@ -63,7 +62,7 @@ pub(crate) fn npm(folder: &Path, list: &Path, tools: &str) -> Result<()> {
     })
 }
 
-/// Builds a program from crates.io, once for a version, and returns its path.
+/// Builds a program from crates.io, once per version, and returns its path.
 pub(crate) fn built(name: &str, version: &str) -> Result<PathBuf> {
     let folder = target_dir().join(format!("tools/{name}-{version}"));
     let program = folder.join("bin").join(executable(name));
@@ -76,7 +75,7 @@ pub(crate) fn built(name: &str, version: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// What was installed. If nothing was, it prints why, and that the tests of `skipped` are skipped.
+/// The installed tools. If there are none, prints why, and that the tests of `skipped` are skipped.
 pub(crate) fn or_skip<T>(result: Result<T>, skipped: &str) -> Option<T> {
     let told = |why: &Error| println!("{why:#}; tests of {skipped} are skipped");
     result.inspect_err(told).ok()

@@ -1,7 +1,7 @@
-//! The project's commands, as `cargo xtask help` lists them.
+//! The project's commands, as listed by `cargo xtask help`.
 //!
-//! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what
-//! they install and why. Nothing is installed globally, except system packages on Debian as root.
+//! Each command sets up all it needs, so a fresh clone on a fresh machine needs only Rust. Commands say what they
+//! install and why. Nothing is installed globally, except system packages on Debian as root.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 mod bench;
@@ -52,7 +52,7 @@ enum Command {
     Test(test::Options),
     /// Build the book into dist/site/book, and open it
     Book(book::Options),
-    /// Write what is given to others: the page as a static site with the book, the programs, the Python package
+    /// Write the files for release: the page as a static site with the book, the programs, the Python package
     Dist(dist::Options),
     /// Package the crates and build each from its package, as `cargo install` does; upload them only if asked to
     Publish(publish::Options),
@@ -72,7 +72,8 @@ enum Command {
     Python(python::Options),
     /// Run the book's recipes with the real frameworks, which it installs into the target directory
     Recipes(recipes::Options),
-    /// Compare dry runs with what strangers recorded on real cards, by torches that it installs into the target directory
+    /// Compare dry runs with what strangers recorded on real cards, with torches that it installs into the target
+    /// directory
     Recordings(recipes::Options),
     /// Build the npm package, and print where it is
     Npm(page::Given),

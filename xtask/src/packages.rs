@@ -1,6 +1,6 @@
 //! Packages that carry the built page to others: for npm (`cargo xtask npm`) and for VS Code (`cargo xtask vscode`).
 //!
-//! What they consist of lies in `packages/`; here the page, the licences and the version are added.
+//! Their files are in `packages/`; the page, the licences and the version are added here.
 
 pub(crate) mod npm;
 pub(crate) mod vscode;
@@ -19,7 +19,7 @@ use crate::process::root;
 /// The workspace's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Puts together all files of the package `name` in the folder `out`.
+/// Puts all files of the package `name` into the folder `out`.
 fn stage(name: &str, page: &Path, out: &Path) -> Result<()> {
     replace_folder(out)?;
     copy_folder(&root().join("packages").join(name), out)?;

@@ -8,16 +8,15 @@ pub(crate) use xtask_page::page::{
     FAST, FULL, INDEX, Profile, build, compiled, copy_folder, remove_mini, replace_folder,
 };
 
-/// The page that a command packs or shows.
 #[derive(Args)]
 pub(crate) struct Given {
-    /// Take this page, which is built already
+    /// Use this page, which is already built
     #[arg(long, value_name = "FOLDER")]
     pub(crate) page: Option<PathBuf>,
 }
 
 impl Given {
-    /// Its folder. That of hosts is built if none is named.
+    /// The page's folder. If none is given, builds the one for hosts.
     pub(crate) fn folder(&self) -> Result<PathBuf> {
         match &self.page {
             Some(page) => Ok(std::path::absolute(page)?),

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::process::{built_in, cargo, run, target_dir};
 
-/// Builds the command line in a profile, with a page inside if one is given: `view` and `html` do not work without.
+/// Builds the command line in a profile, with a page inside if one is given: `view` and `html` do not work without one.
 /// Returns its path.
 pub(crate) fn build(page: Option<&Path>, profile: &str) -> Result<PathBuf> {
     let mut build = cargo();
@@ -19,7 +19,7 @@ pub(crate) fn build(page: Option<&Path>, profile: &str) -> Result<PathBuf> {
     Ok(built_in(profile, "vramscope"))
 }
 
-/// Builds the library that capturing loads into programs, as it stands inside the capture, and returns its path.
+/// Builds the library that capturing loads into programs, in the same form as inside the capture, and returns its path.
 pub(crate) fn build_injected() -> Result<PathBuf> {
     let inject = ["--profile", "injected", "--package", "vramscope-inject"];
     run(cargo().arg("build").args(inject))?;

@@ -1,5 +1,5 @@
 //! `cargo xtask publish`: the crates for crates.io, in the order of their dependencies. Each is built from its package,
-//! as those build it who take it from there.
+//! as users of crates.io build it.
 
 use std::fs;
 use std::process::Command;
@@ -13,14 +13,14 @@ use crate::program;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Upload them; without it they are only packaged and built
+    /// Upload them; by default they are only packaged and built
     #[arg(long)]
     upload: bool,
     #[command(flatten)]
     page: Given,
 }
 
-/// Packages and builds all crates that are published, and uploads them if asked to.
+/// Packages and builds all crates that are published, and uploads them on request.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let changed = output(in_root(Command::new("git")).args(["status", "--porcelain"]));
     ensure!(
@@ -28,15 +28,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         "there are changes that are not committed"
     );
     let page = options.page.folder()?;
-    // What is published cannot be found there yet: the capture's build gets its library from here.
+    // Crates not yet published cannot be downloaded: the capture's build gets its library from here.
     let library = program::build_injected()?;
     let carried = root().join("crates/vramscope-cli/page");
-    // One that was interrupted has left its page there.
+    // An interrupted run may have left its page there.
     replace_folder(&carried)?;
     let mut publish = cargo();
     // Git ignores the page.
     publish.args(["publish", "--workspace", "--locked", "--allow-dirty"]);
-    // Else each package has a folder of its own, and what they all need is built ten times.
+    // Otherwise each package has its own folder, and common dependencies are built ten times.
     publish
         .arg("--target-dir")
         .arg(target_dir().join("publish"));

@@ -1,7 +1,8 @@
-//! `cargo xtask python`: the Python package as a wheel, and its tests in environments of its own.
+//! `cargo xtask python`: the Python package as a wheel, and its tests in fresh environments.
 //!
 //! The builder of wheels and the checkers come from PyPI into the target directory, with the versions in
-//! `tests/python`. Without Python or the network, `cargo xtask test` says so and goes on; the command itself fails.
+//! `tests/python`. Without Python or the network, `cargo xtask test` prints that and continues; the command itself
+//! fails.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
@@ -17,10 +18,10 @@ use crate::page::{self, Given, copy_folder, replace_folder};
 use crate::process::{cargo, root, run as run_command, run_for_output, target_dir};
 use crate::program;
 
-/// A C compiler that links against the C library of old systems, and for other processors.
+/// A C compiler that can link against the C library of old systems, and for other processors.
 pub(crate) const ZIG: &str = "ziglang==0.17.1";
 
-/// Has cargo link by it.
+/// Makes cargo link with it.
 const ZIGBUILD: &str = "cargo-zigbuild==0.24.1";
 
 #[derive(Args)]
@@ -60,7 +61,7 @@ pub(crate) fn wheel_with(page: &Path) -> Result<PathBuf> {
     wheel(&tools()?)
 }
 
-/// The environment with what builds for others, from PyPI too.
+/// The environment with the tools that build for other systems, also from PyPI.
 pub(crate) fn builders() -> Result<PathBuf> {
     let tools = tools()?;
     let mut pip = installed::program(&tools, "python")?;
@@ -68,8 +69,8 @@ pub(crate) fn builders() -> Result<PathBuf> {
     Ok(tools)
 }
 
-/// Tests the package as a part of all tests, with which its module and the command line, `program`, are built.
-/// Without Python or a network it only says so.
+/// Tests the package as a part of all tests, whose build includes its module and the command line, `program`. Without
+/// Python or a network it only prints that.
 pub(crate) fn test(program: &Path) -> Result<()> {
     match installed::or_skip(tools(), "the Python package") {
         Some(tools) => test_with(&tools, &wheel(&tools)?, program),
@@ -87,7 +88,7 @@ fn test_with(tools: &Path, wheel: &Path, program: &Path) -> Result<()> {
     run_command(pytest.env("VRAMSCOPE_BIN", program))
 }
 
-/// The package alone, in an environment that has nothing else: it needs nothing else.
+/// The package alone, in an empty environment: it needs no other package.
 fn in_bare_environment(wheel: &Path) -> Result<()> {
     let bare = target_dir().join("python/bare");
     replace_folder(&bare)?;
@@ -97,15 +98,15 @@ fn in_bare_environment(wheel: &Path) -> Result<()> {
     run_command(installed::program(&bare, "python")?.arg(script))
 }
 
-/// Puts the package into an environment, in place of an older one. It needs no other package.
+/// Installs the package into an environment, replacing an older one. It needs no other package.
 pub(crate) fn install(environment: &Path, wheel: &Path) -> Result<()> {
     let mut pip = installed::program(environment, "python")?;
     pip.args(["-m", "pip", "install", "--quiet", "--no-index"]);
     run_command(pip.arg("--force-reinstall").arg(wheel))
 }
 
-/// Puts the built module into a wheel as the tests install it, and returns its path. maturin would build the module anew,
-/// with other features than all packages have together.
+/// Puts the built module into a wheel for the tests, and returns its path. maturin would build the module again, with
+/// other features than all packages have together.
 fn wheel(tools: &Path) -> Result<PathBuf> {
     let out = target_dir().join("python/wheels-dev");
     replace_folder(&out)?;

@@ -1,8 +1,10 @@
-//! `cargo xtask recipes` and `cargo xtask recordings`: dry runs of programs with the real packages of others. Of the book's
-//! recipes they must work; of programs that strangers recorded on real cards they must come out like the recordings.
+//! `cargo xtask recipes` and `cargo xtask recordings`: dry runs of programs with the real packages of others. The
+//! book's recipes must work; programs that strangers recorded on real cards must give the same result as the
+//! recordings.
 //!
-//! The packages come from PyPI into the target directory, with the versions in `tests/recipes` and `tests/dryrun`. Without
-//! Python, the network or the system that the stand-in runtime is for, `cargo xtask test --all` says so and goes on.
+//! The packages come from PyPI into the target directory, with the versions in `tests/recipes` and `tests/dryrun`.
+//! Without Python, the network or a system that the stand-in supports, `cargo xtask test --all` prints that and
+//! continues.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,16 +17,16 @@ use crate::process::{built, cargo, root, run as run_command, target_dir};
 
 /// Programs in a folder of tests, which its `run.py` runs.
 pub(crate) struct Programs {
-    /// What they are called, and the folder of their environments in the target directory.
+    /// The name for messages, and the folder of their environments in the target directory.
     name: &'static str,
     /// Their folder of `tests`.
     folder: &'static str,
-    /// Whether the stand-in runtime and a torch with CUDA are for this system.
+    /// Whether this system has the stand-in runtime and a torch with CUDA.
     can_run: bool,
-    /// What comes between `requirements` and `.txt` in the names of lists there. Each has an environment, and the first
+    /// The part between `requirements` and `.txt` in the names of lists there. Each has an environment, and the first
     /// one's Python runs `run.py`.
     lists: &'static [&'static str],
-    /// What a list has.
+    /// What a list installs, for messages.
     tools: &'static str,
 }
 
@@ -37,7 +39,7 @@ pub(crate) const RECIPES: Programs = Programs {
     tools: "torch without CUDA's libraries, transformers, TRL, DeepSpeed, Ray and others (3 GB)",
 };
 
-/// What strangers recorded, with the torch of each recording.
+/// Programs that strangers recorded, with the torch of each recording.
 pub(crate) const RECORDINGS: Programs = Programs {
     name: "recordings",
     folder: "dryrun",
@@ -53,14 +55,13 @@ pub(crate) struct Options {
 }
 
 impl Programs {
-    /// Builds the command line and runs them.
+    /// Builds the command line and runs the programs.
     pub(crate) fn run(&self, options: &Options) -> Result<()> {
         run_command(cargo().args(["build", "--package", "vramscope-cli"]))?;
         self.run_with(self.python()?, &built("vramscope"), &options.names)
     }
 
-    /// Runs all with a built command line.
-    /// Without Python or a network it only says so.
+    /// Runs all programs with a built command line. Without Python or a network it only prints that.
     pub(crate) fn test(&self, program: &Path) -> Result<()> {
         let name = self.name;
         if !self.can_run {
@@ -78,7 +79,7 @@ impl Programs {
         run_command(python.args(names))
     }
 
-    /// Installs the packages. Returns the Python that has the first of them.
+    /// Installs the packages. Returns the Python of the first environment.
     fn python(&self) -> Result<Command> {
         let mut first = None;
         for version in self.lists {
@@ -91,7 +92,7 @@ impl Programs {
         installed::program(&first.context("no list of packages")?, "python")
     }
 
-    /// A file of theirs.
+    /// A file in the programs' folder.
     fn file(&self, name: &str) -> PathBuf {
         root().join("tests").join(self.folder).join(name)
     }

@@ -1,7 +1,7 @@
-//! `cargo xtask size`: how large the page is as it is loaded.
+//! `cargo xtask size`: the page's size as it is loaded.
 //!
-//! The budgets stand here, and `cargo xtask test --all` holds the page to them. They are generous: what comes along by mistake is
-//! noticed, and no line is written for the sake of a kilobyte.
+//! The budgets are here, and `cargo xtask test --all` checks the page against them. They are generous: they catch what
+//! is included by mistake, and no line is written for the sake of a kilobyte.
 
 use std::fs;
 use std::path::Path;
@@ -11,17 +11,17 @@ use anyhow::{Result, ensure};
 use crate::fingerprint::files_under;
 use crate::page;
 
-/// Each program with the most KiB of brotli that its module may take. The page takes 637 (a third of its code is Yew), the worker
-/// 1,125, and the first picture of an embedded viewer 95.
+/// Each program with its budget: the KiB of brotli that its module may take. The page takes 637 (a third of its code is
+/// Yew), the worker 1,125, and the first picture of an embedded viewer 95.
 ///
-/// The page is to take 600, and the worker 800 once packing, what-if and graphs are a program of their own.
+/// The goal is 600 for the page, and 800 for the worker once packing, what-if and graphs are a separate program.
 const BUDGETS: [(&str, usize); 3] = [
     ("vramscope_app", 660),
     ("vramscope_worker", 1_160),
     ("vramscope_mini", 105),
 ];
 
-/// Builds the page, prints the sizes of its files, and holds its programs to their budgets.
+/// Builds the page, prints the sizes of its files, and checks its programs against their budgets.
 pub(crate) fn run() -> Result<()> {
     let page = page::build(page::FULL)?;
     let files = measure(&page)?;
@@ -35,7 +35,7 @@ pub(crate) fn run() -> Result<()> {
     check(&files)
 }
 
-/// Holds a built page to its budgets.
+/// Checks a built page against the budgets.
 pub(crate) fn hold(page: &Path) -> Result<()> {
     check(&measure(page)?)
 }
@@ -54,7 +54,7 @@ fn check(files: &[(String, usize, usize)]) -> Result<()> {
     Ok(())
 }
 
-/// The files of the page with their bytes and those of brotli, the largest first: all but the samples.
+/// The files of the page with their bytes and those of brotli, largest first, without the samples.
 fn measure(page: &Path) -> Result<Vec<(String, usize, usize)>> {
     let mut sizes = Vec::new();
     for path in files_under(page)? {

@@ -32,26 +32,26 @@ const PROGRAMS: [&str; 4] = [
     capture::PREPARE,
 ];
 
-/// The seed of the tests with random inputs. A caller's own seed is left as it is.
+/// The seed of the tests with random inputs. A seed set by the caller is not changed.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
-/// Arguments for features that nothing in the workspace enables. They are tested, too.
+/// Arguments for features that nothing in the workspace enables, so that they are tested, too.
 pub(crate) const ALL_PARTS: [&str; 2] =
     ["--features", "vramscope-api/cudarc,vramscope-api/tracing"];
 
-/// Options of the command.
 #[derive(Args, Default)]
 pub(crate) struct Options {
     /// Leave the browser tests out
     #[arg(long)]
     pub(crate) no_browser: bool,
-    /// Also what takes minutes and seldom breaks: the page as hosts get it, held to its sizes, the npm package in sites,
-    /// the programs that read conversions, the recipes with the real frameworks, and dry runs beside recordings
+    /// Also what takes minutes and seldom breaks: the page as for hosts, checked against its budgets, the npm package
+    /// in sites, the programs that read conversions, the recipes with the real frameworks, and dry runs beside
+    /// recordings
     #[arg(long, conflicts_with = "no_browser")]
     pub(crate) all: bool,
 }
 
-/// Runs all tests in one row, those in the browser beside the others, then the examples in the documentation, those of
+/// Runs all tests in one go, those in the browser beside the others, then the examples in the documentation, those of
 /// the Python package, the book's build and some attacks.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.no_browser {
@@ -80,7 +80,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .env("VRAMSCOPE_BIN", &program)
         .envs(sites.map(|sites| (npm::SITES, sites)))
         .envs(capture::prepare()?);
-    // Without nextest there is none, and an earlier one is of other times.
+    // Without nextest there is no report, and an earlier one is out of date.
     drop(fs::remove_file(report()));
     run_command(&mut all)?;
     examples(Some(&page))?;
@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The report that nextest's configuration has it write.
+/// The report that nextest is configured to write.
 fn report() -> PathBuf {
     target_dir().join("nextest/default/junit.xml")
 }
@@ -130,8 +130,9 @@ fn print_longest() {
     }
 }
 
-/// Builds all at once, the programs that tests start, too. Cargo compiles a library anew for each set of its features, and
-/// packages that are built alone want other sets than all together. With `page`, the command line has it inside.
+/// Builds everything at once, including the programs that tests start. Cargo compiles a library again for each set of
+/// its features, and packages built alone want other sets than all together. With `page`, the command line has it
+/// inside.
 fn build(page: Option<&Path>) -> Result<()> {
     let mut build = cargo();
     build.args(["build", "--workspace", "--lib", "--tests"]);
@@ -153,7 +154,7 @@ fn examples(page: Option<&Path>) -> Result<()> {
 /// `cargo nextest run` if it is installed, else `cargo test`.
 fn tests(in_browser: bool) -> Command {
     let mut command = cargo();
-    // A change must never fail by an input that chance chose: random inputs are the same in each run.
+    // A change must never fail because of a random input: inputs are the same in each run.
     if std::env::var_os(SEED).is_none() {
         command.env(SEED, "1");
     }
@@ -161,7 +162,7 @@ fn tests(in_browser: bool) -> Command {
     if output(cargo().args(["nextest", "--version"])).is_some() {
         command.args(["nextest", "run", "--workspace"]);
         if in_browser {
-            // These tests wait for it about half of the time.
+            // These tests wait for the browser about half of the time.
             let cores = available_parallelism().map_or(1, NonZero::get);
             let threads = cores + cores.div_ceil(2);
             command.arg(format!("--test-threads={threads}"));

@@ -18,16 +18,17 @@ use self::source::Source;
 /// Maximum number of lines of a source file, not counting tests.
 const LONGEST_FILE_LINES: usize = 600;
 
-/// Maximum number of lines of code of a Yew component with its signature, as `clippy.toml` has it for functions.
+/// Maximum number of lines of code of a Yew component with its signature, like the limit for functions in
+/// `clippy.toml`.
 const LONGEST_COMPONENT_LINES: usize = 62;
 
 /// Maximum size of all fixtures together, because every clone contains them forever.
 const FIXTURES_LIMIT_BYTES: u64 = 18 << 20;
 
-/// Crates that use none of the project's others but these, since each is made to know or to weigh little. What may use
-/// what else is cargo's to say, which refuses circles.
+/// Crates that use none of the project's others except these, because each is meant to know little or to stay small.
+/// For all other dependencies, cargo refuses cycles.
 const APART: [(&str, &[&str]); 9] = [
-    // They are given a page and files, a program, Parquet files, and know no snapshot.
+    // They work on a page and files, a program, or Parquet files, and know nothing about snapshots.
     ("vramscope-serve", &[]),
     ("vramscope-launch", &[]),
     ("vramscope-sql", &[]),
@@ -51,7 +52,7 @@ const PURE_CRATES: [&str; 5] = [
     "vramscope-view",
 ];
 
-/// Names that must not occur in pure crates. Of the page they know nothing, as none of its crates is theirs.
+/// Names that must not occur in pure crates. They cannot use the page, since none of its crates is a dependency.
 const NOT_IN_PURE_CRATES: [&str; 5] = [
     "std::fs",
     "std::net",
@@ -82,7 +83,7 @@ pub(crate) fn run() -> Result<()> {
     for name in names.lines() {
         let path = root().join(name);
         if name.starts_with("tests/fixtures/") {
-            // Recordings, whose text is not ours.
+            // Recordings contain other people's text.
             fixtures_bytes += fs::metadata(path).map_or(0, |file| file.len());
         } else if let Ok(text) = fs::read_to_string(path) {
             texts.push((name, text));
@@ -115,7 +116,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Checks the length, the opening words and the purity of Rust files.
+/// Checks the length, the opening comment and the purity of Rust files.
 fn check_rust(source: &Source, findings: &mut Vec<String>) {
     let name = source.name;
     if !source.text.starts_with("//!") {
@@ -158,7 +159,7 @@ fn check_components(source: &Source, findings: &mut Vec<String>) {
     }
 }
 
-/// Checks that no file of ours names a foreign host, or a path of this machine.
+/// Checks that none of our files names a foreign host, or a path of this machine.
 fn check_names(findings: &mut Vec<String>) {
     let mut grep = in_root(Command::new("git"));
     grep.args(["grep", "--untracked", "--line-number", "--fixed-strings"]);
@@ -173,14 +174,14 @@ fn check_names(findings: &mut Vec<String>) {
             grep.args(["-e", &format!("{path}/")]);
         }
     }
-    // This file contains the words, and fixtures are recordings, whose text is not ours.
+    // This file contains the words, and fixtures are recordings with other people's text.
     grep.args(["--", ".", ":!xtask/src/tidy.rs", ":!tests/fixtures"]);
     let found = output(&mut grep).unwrap_or_default();
     let found = found.lines().map(|line| format!("{line}: a host or path"));
     findings.extend(found);
 }
 
-/// Checks that the page loads only its own, and cargo only from crates.io.
+/// Checks that the page loads only its own files, and cargo only crates from crates.io.
 fn check_addresses(name: &str, text: &str, findings: &mut Vec<String>) {
     let served = ["index.html", "mini.html"].contains(&name) || name.starts_with("www/");
     let addresses = text.replace("http://www.w3.org/", "");
@@ -198,7 +199,7 @@ fn check_addresses(name: &str, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// Checks that crates which stand apart use no others, but in tests.
+/// Checks that crates which stand apart use no others, except in tests.
 fn check_dependencies(findings: &mut Vec<String>) -> Result<()> {
     let mut metadata = cargo();
     metadata.args(["metadata", "--no-deps", "--format-version", "1", "--quiet"]);

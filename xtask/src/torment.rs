@@ -20,7 +20,7 @@ pub(crate) struct Options {
     /// How long to go on
     #[arg(long, default_value_t = 10)]
     minutes: u64,
-    /// What the files are made from; another one each time without it
+    /// The seed for making files; by default another one each time
     #[arg(long)]
     seed: Option<u64>,
     /// Only this case, to repeat a fault
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     words.extend(options.case.map(|case| format!("--case={case}")));
     words.extend(options.growth.then(|| "--growth".to_owned()));
     let counted = target_dir().join("torment-runs");
-    // An attack that is cut short writes no count, and an earlier one's must not be added again.
+    // An interrupted attack writes no count, and an earlier one's must not be added again.
     if counted.exists() {
         std::fs::remove_file(&counted)?;
     }
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// The attack that is part of the tests, by the program that is built with them: the same shapes and files in the same
-/// order each time, as many as the time allows. A change must never fail by a file that chance chose.
+/// order each time, as many as time allows. A change must never fail because of a random file.
 pub(crate) fn in_tests(program: &Path, seconds: u64) -> Result<()> {
     let seconds = format!("--seconds={seconds}");
     let words = [seconds.as_str(), "--seed=1", "--growth"];

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use crate::range::{Range, StartedRange};
 use crate::symbols::capture;
 
-/// A part of a program, usually a library. Its ranges nest separately from those of other parts and have lanes of
-/// their own. Domains correspond to those of NVTX: the same name is the same domain in both.
+/// A part of a program, usually a library. Its ranges nest separately from those of other parts and are shown in tracks
+/// of their own. Domains correspond to those of NVTX: the same name is the same domain in both.
 ///
 /// ```
 /// use std::sync::LazyLock;

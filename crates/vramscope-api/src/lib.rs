@@ -1,4 +1,4 @@
-//! Tells `vramscope-capture` what a program is doing with its GPU memory.
+//! Annotates a program's use of GPU memory for `vramscope-capture`.
 //!
 //! ```
 //! use vramscope_api::{mark, range};

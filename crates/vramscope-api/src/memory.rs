@@ -19,14 +19,14 @@ pub fn start() {
     }
 }
 
-/// Pauses recording. Memory that is allocated and freed until [`start`] does not appear in the snapshot.
+/// Pauses recording. Memory that is allocated and freed before the next [`start`] does not appear in the snapshot.
 pub fn stop() {
     if let Some(capture) = capture() {
         capture.stop();
     }
 }
 
-/// Asks for a snapshot of everything up to now. Does not wait: `vramscope-capture run` writes the snapshot shortly
+/// Requests a snapshot of everything up to now. Does not wait: `vramscope-capture run` writes the snapshot shortly
 /// afterwards. Returns whether the request was recorded.
 ///
 /// ```

@@ -28,7 +28,7 @@ pub unsafe fn device_range_start(name: impl Display, stream: *mut c_void) -> Dev
     DeviceRange { number }
 }
 
-/// Ends a range when this stream reaches this point. It may be another stream than that of the beginning.
+/// Ends a range when this stream reaches this point. The stream may differ from the one on which it began.
 ///
 /// # Safety
 /// As for [`device_range_start`].

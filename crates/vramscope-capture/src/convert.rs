@@ -10,10 +10,8 @@ use vramscope_record::snapshot::Report;
 
 use crate::{FileSymbols, LogFile};
 
-/// Why a log could not be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
-    /// Its file could not be read.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The file is not a raw log.

@@ -1,5 +1,5 @@
-//! The file for a snapshot. It is written under a temporary name first, so that a failure or a
-//! signal leaves no partial file and keeps a previous file.
+//! The file for a snapshot. It is first written under a temporary name, so that a failure or a signal leaves no partial
+//! file and does not destroy an earlier file.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -36,7 +36,7 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    /// Checks the path early: a long run should not end with a wrong path.
+    /// Checks the path before the run: finding out afterwards that it is wrong would be too late.
     ///
     /// # Errors
     /// If the extension is unknown, or if no file can be created at the path.
@@ -44,7 +44,7 @@ impl Destination {
         let display = path.display();
         let format = format_of(path).ok_or_else(|| {
             Failure::usage(format!(
-                "{display}: the file name extension does not tell the format"
+                "{display}: the file name extension does not name a format"
             ))
             .with_advice("Use .pickle, .json or .vram; `vramscope convert` writes further formats.")
         })?;
@@ -66,12 +66,10 @@ impl Destination {
         })
     }
 
-    /// The path as given.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file's folder.
     #[cfg(target_os = "linux")]
     pub(crate) fn folder(&self) -> &Path {
         folder_of(&self.path)
@@ -120,15 +118,15 @@ impl Destination {
             .map_err(Failure::io(format!("cannot write {}", self.path.display())))
     }
 
-    /// Writes a version of a snapshot that this process writes again and again. While the returned file is open it is
-    /// locked, by which viewers see that somebody goes on writing.
+    /// Writes one version of a snapshot that is written repeatedly. The returned file is locked while it is open, which
+    /// shows viewers that more versions may follow.
     ///
     /// # Errors
     /// If the file cannot be written.
     #[cfg(target_os = "linux")]
     pub(crate) fn write_version(&self, snapshot: &Snapshot) -> Result<File, Failure> {
         let mut name = temporary(&self.path);
-        // The same name each time: nothing is kept of each version.
+        // The same name each time, so old versions do not pile up.
         let own = self.path.file_name().unwrap_or_default().to_string_lossy();
         let own = format!(".vramscope-{}-{own}", std::process::id());
         name.prefix(&own).rand_bytes(0);
@@ -136,7 +134,7 @@ impl Destination {
             let place = self.place();
             let mut file = name.tempfile_in(folder_of(&place))?;
             let _unfinished = UnfinishedFile::new(file.path())?;
-            // Some file systems have no locks. Then viewers do not know.
+            // Some file systems have no locks. Viewers then cannot see whether more follows.
             let _is_locked = file.as_file().try_lock();
             self.encode(snapshot, file.as_file_mut())?;
             file.persist(place).map_err(|error| error.error)
@@ -144,7 +142,7 @@ impl Destination {
         write().map_err(Failure::io(format!("cannot write {}", self.path.display())))
     }
 
-    /// The file that is replaced. A link is followed instead.
+    /// The file to replace; a link is followed.
     fn place(&self) -> PathBuf {
         fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
     }

@@ -5,7 +5,6 @@ use std::io::{self, ErrorKind};
 
 use vramscope_capture::ConvertError;
 
-/// A failed command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// What was tried and why it failed, or what is wrong.
@@ -63,7 +62,6 @@ impl Failure {
         Self { code, ..self }
     }
 
-    /// The exit code of the process.
     pub(crate) fn exit_code(&self) -> u8 {
         self.code
     }

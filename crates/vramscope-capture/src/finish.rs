@@ -25,11 +25,11 @@ pub(crate) struct EndedRun<'a> {
     /// Why the library could not be loaded into the program, if it could not.
     pub(crate) refusal: Option<&'a Refusal>,
     pub(crate) driver_watch: &'a DriverWatch,
-    /// The folder for the logs.
+    /// Where the logs are.
     pub(crate) folder: &'a RunFolder,
     /// Whether recording waited for `vramscope_api::start`.
     pub(crate) starts_paused: bool,
-    /// Whether the viewer opens, so that no hint about it is needed.
+    /// Whether the viewer opens, which makes a hint about it unnecessary.
     pub(crate) opens_viewer: bool,
     /// The program as given on the command line.
     pub(crate) program: &'a str,
@@ -38,16 +38,15 @@ pub(crate) struct EndedRun<'a> {
 /// The result of writing the snapshots.
 #[derive(Default)]
 pub(crate) struct RunResult {
-    /// The written snapshots.
     pub(crate) snapshots: Vec<WrittenSnapshot>,
-    /// Whether a snapshot was not written at its place. Why was already printed.
+    /// Whether a snapshot could not be written to its destination. The reason was already printed.
     pub(crate) is_incomplete: bool,
 }
 
-/// Sets what signals do after the program has ended, until the snapshot at `destination` is written.
+/// Sets what signals do from the program's end until the snapshot at `destination` is written.
 pub(crate) fn set_interruption(plan: &Plan, folder: &RunFolder, destination: &Destination) {
     if plan.is_followed {
-        // Only this process has the recording, so the first signal does not end it.
+        // Only this process has the recording, so the first signal must not end it.
         let first =
             "the snapshot is being written; if that is interrupted too, the recording is lost";
         let last = "interrupted before the snapshot was written: the recording is lost";
@@ -55,7 +54,7 @@ pub(crate) fn set_interruption(plan: &Plan, folder: &RunFolder, destination: &De
         return;
     }
     let last = format!(
-        "interrupted before every snapshot was written: the recording is in {}\n  {}",
+        "interrupted before all snapshots were written: the recording is in {}\n  {}",
         quote(folder.path()),
         convert_command(folder.path(), destination)
     );
@@ -113,7 +112,7 @@ pub(crate) fn write_snapshots(run: &EndedRun<'_>, mut logs: RunLogs) -> RunResul
     result
 }
 
-/// Writes the snapshot of one process, and says which one it is unless it is the only one.
+/// Writes the snapshot of one process. Says which process it was, unless there is only one.
 fn write_one(
     run: &EndedRun<'_>,
     log: &FollowedLog,
@@ -145,8 +144,8 @@ fn write_one(
     }
 }
 
-/// Reports files that are not readable logs. Those that hold anything are kept. An empty one stands for a log for which
-/// there was no room.
+/// Reports files that are not readable logs, and keeps those with any content. An empty file means that there was no
+/// room for a log.
 fn report_unreadable(
     run: &EndedRun<'_>,
     unreadable: &[(PathBuf, Failure)],
@@ -190,7 +189,7 @@ fn no_room(folder: &Path, log: &Path) -> Failure {
     .with_advice("Free some space there, or name another folder with --raw-dir.")
 }
 
-/// Says which command converts a log that stays.
+/// Prints the command that converts a log that was kept.
 fn note_kept(log: &Path, destination: &Destination) {
     output::note(&format!(
         "its log is kept: {}",
@@ -198,8 +197,8 @@ fn note_kept(log: &Path, destination: &Destination) {
     ));
 }
 
-/// Keeps the recording of a snapshot that could not be written: as its log, or, if the log was consumed and is
-/// empty, as a snapshot in the log folder.
+/// Keeps the recording of a snapshot that could not be written: as its log or, if the log was consumed, as a snapshot
+/// in the log folder.
 fn rescue(
     run: &EndedRun<'_>,
     log: &FollowedLog,
@@ -226,14 +225,14 @@ fn rescue(
     }
 }
 
-/// A process for a message.
+/// How messages name a process.
 fn describe(log: &FollowedLog) -> String {
     let Recorded { process, rank } = log.recorded();
     let rank = rank.map_or_else(String::new, |rank| format!(", rank {rank}"));
     format!("process {process} ({}{rank})", log.program())
 }
 
-/// Remark about a process that has not ended.
+/// A remark about a process that is still running.
 fn running_remark(log: &FollowedLog) -> String {
     match log.is_running() {
         true => format!(
@@ -244,7 +243,7 @@ fn running_remark(log: &FollowedLog) -> String {
     }
 }
 
-/// Says of which processes no snapshot was written, and why.
+/// Lists the processes without a snapshot, and why they have none.
 fn note_others(left_out: &[&FollowedLog], unused: &[&FollowedLog]) {
     for (logs, why) in [
         (
@@ -258,7 +257,7 @@ fn note_others(left_out: &[&FollowedLog], unused: &[&FollowedLog]) {
             output::note(&format!("no snapshot of {names}: {why}"));
         }
     }
-    // What looks unused may be what was not recorded.
+    // A process may only look unused because its calls were not recorded.
     for log in unused.iter().filter(|log| log.has_remarks()) {
         output::note(&format!("{}:{}", describe(log), log.remarks()));
     }

@@ -1,15 +1,15 @@
 //! Follows the logs of a program and its descendants while they run.
 //!
-//! The captured program writes records into a file that both processes have mapped, and does not know its reader.
+//! The captured program writes records into a file that both processes have mapped; it knows nothing of the reader.
 //! With `--max-entries` or `--enabled state`, `run` consumes the records as they arrive, stores its position in the
-//! log's header (`CONSUMED_OFFSET`) and punches holes into the file, so that a log of terabytes takes megabytes of
-//! disk space. Then only `run` holds the history, and `dump` asks it for a snapshot by a file beside the log
+//! log's header (`CONSUMED_OFFSET`) and punches holes into the file, so that a log of terabytes takes megabytes of disk
+//! space. Then only `run` has the history, and `dump` requests a snapshot by creating a file beside the log
 //! ([`request`]).
 //!
-//! With `--live`, `run` also writes the snapshot again and again for viewers that follow it ([`live`]).
+//! With `--live`, `run` also rewrites the snapshot repeatedly for viewers that follow it ([`live`]).
 //!
-//! Without these options, the log is left alone. Every snapshot (for `dump`, for an allocation that failed for lack
-//! of memory, at the program's request) reads it from the beginning.
+//! Without these options the log stays complete. Every snapshot (for `dump`, for a failed allocation, at the program's
+//! request) reads it from the beginning.
 
 pub(crate) mod live;
 mod log;
@@ -34,21 +34,19 @@ use crate::snapshot_names;
 
 /// What to do with the logs.
 pub(crate) struct Plan {
-    /// File of the final snapshot. Other snapshots are written beside it.
+    /// The final snapshot. Other snapshots are written beside it.
     pub(crate) destination: Destination,
     pub(crate) recording: RecordingOptions,
     pub(crate) debug_folders: Vec<PathBuf>,
     /// Whether records are consumed while the program runs.
     pub(crate) is_followed: bool,
-    /// Whether to write a snapshot when memory runs out.
     pub(crate) dump_on_oom: bool,
-    /// Whether only the first process gets a snapshot.
     pub(crate) first_only: bool,
-    /// The rank of this process in a parallel job, which may have other runs.
+    /// This process's rank in a parallel job, in which other runs may take part.
     pub(crate) rank: Option<Rank>,
-    /// Whether Python writes the names of its functions because `run` told it to.
+    /// Whether Python names its functions because `run` asked it to.
     pub(crate) names_python: bool,
-    /// Time between two versions of the live snapshots; `None` if there are none.
+    /// Minimum time between two versions of the live snapshots; `None` without live snapshots.
     pub(crate) live_every: Option<Duration>,
     /// Whether only failures are printed.
     pub(crate) is_quiet: bool,
@@ -61,16 +59,15 @@ pub(crate) struct Follower<'a> {
     logs: BTreeMap<PathBuf, FollowedLog>,
     /// Number of snapshots written when memory ran out.
     out_of_memory: u32,
-    /// What the names of live snapshots have beside that of the final one.
+    /// Suffixes of the live snapshots, relative to the final one.
     live_names: HashSet<Option<String>>,
     symbols: FileSymbols,
 }
 
 /// The logs at the end of a run.
 pub(crate) struct RunLogs {
-    /// Logs in the order of their creation.
     pub(crate) logs: Vec<FollowedLog>,
-    /// Files that are not readable logs, and why.
+    /// Files that are not readable logs, with the reason.
     pub(crate) unreadable: Vec<(PathBuf, Failure)>,
     pub(crate) symbols: FileSymbols,
 }
@@ -93,12 +90,11 @@ impl<'a> Follower<'a> {
         Duration::from_millis(if self.plan.is_followed { 10 } else { 100 })
     }
 
-    /// Whether a log exists.
     pub(crate) fn has_logs(&self) -> bool {
         !self.logs.is_empty()
     }
 
-    /// Reads new records and writes the snapshots that are due. Failures are printed, as the program goes on.
+    /// Reads new records and writes the snapshots that are due. Failures are printed, since the program continues.
     pub(crate) fn poll(&mut self) {
         self.read(false);
     }
@@ -124,7 +120,7 @@ impl<'a> Follower<'a> {
         self.write_live(is_last);
     }
 
-    /// Writes the versions of live snapshots that are due: of each process that uses memory, a file of its own.
+    /// Writes the live snapshots that are due: a file for each process that uses memory.
     fn write_live(&mut self, is_last: bool) {
         let plan = self.plan;
         let Some(every) = plan.live_every else { return };
@@ -171,7 +167,7 @@ impl<'a> Follower<'a> {
         files
     }
 
-    /// Reads what is left after the program has ended, and returns the logs.
+    /// Reads the remaining records after the program has ended, and returns the logs.
     pub(crate) fn finish(mut self) -> RunLogs {
         self.read(true);
         let open = |path: PathBuf| {

@@ -9,7 +9,7 @@ use memmap2::{Advice, Mmap};
 
 /// A mapped raw log.
 pub struct LogFile {
-    /// `None` for an empty file, which cannot be mapped.
+    /// `None` if the file is empty, since that cannot be mapped.
     map: Option<Mmap>,
 }
 
@@ -27,16 +27,15 @@ impl LogFile {
         if metadata.len() == 0 {
             return Ok(Self { map: None });
         }
-        // SAFETY: a log is only appended to; finished records never change. The reader assumes nothing: it
-        // recognises a record in progress by its kind, and can read any bytes. If somebody truncates the file
-        // meanwhile, only this process ends.
+        // SAFETY: a log is only appended to; finished records never change. The reader assumes nothing: it recognises
+        // an unfinished record by its kind, and can read any bytes. If somebody truncates the file meanwhile, only this
+        // process ends.
         let map = unsafe { Mmap::map(&file)? };
-        // Only a hint, so a failure does not matter.
+        // Only a hint, so failure does not matter.
         drop(map.advise(Advice::Sequential));
         Ok(Self { map: Some(map) })
     }
 
-    /// The content of the whole file.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.map.as_deref().unwrap_or_default()

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// File name extension of raw logs.
 pub(crate) const LOG_EXTENSION: &str = "raw";
 
-/// The given logs, and the logs in given folders and in their folders.
+/// The given logs, and the logs in the given folders and their subfolders.
 ///
 /// # Errors
 /// If a folder cannot be read, or has no log.
@@ -45,7 +45,7 @@ pub(crate) fn files_in(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, F
     Ok(paths)
 }
 
-/// The folders in a folder, sorted by name. `run` creates one for its logs.
+/// The subfolders, sorted by name. `run` creates one for its logs.
 fn folders_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = entries(folder)?;
     paths.retain(|path| path.is_dir());

@@ -1,8 +1,9 @@
 //! `vramscope-capture`: records the GPU memory of any CUDA program as a snapshot.
 //!
-//! `commands` has a file per subcommand. `launch` starts a program with the injected library, `follow` follows its
-//! logs while it runs, `finish` writes the snapshots in the end or explains why there are none, under `snapshot_names`.
-//! `run_folder` has the logs until then, `log_folder` finds those of earlier runs, `destination` and `written_snapshot` handle snapshot files.
+//! `commands` has a file per subcommand. `launch` starts a program with the injected library, `follow` follows its logs
+//! while it runs, and `finish` writes the snapshots at the end, named by `snapshot_names`, or explains why there are
+//! none. Until then the logs are in `run_folder`. `log_folder` finds the logs of earlier runs; `destination` and
+//! `written_snapshot` handle snapshot files.
 
 // Lowest first: a module uses those of groups above its own.
 

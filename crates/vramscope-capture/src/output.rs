@@ -1,4 +1,4 @@
-//! Terminal output. Only to standard error, as standard output belongs to the captured program.
+//! Terminal output. Only standard error is used, as standard output belongs to the captured program.
 
 use std::io::{self, Write};
 #[cfg(target_os = "linux")]
@@ -11,18 +11,17 @@ use vramscope_core::invisible;
 
 use crate::failure::Failure;
 
-/// Distinguishes lines of this program from those of the captured one.
+/// Distinguishes this program's lines from the captured program's.
 const PREFIX: &str = "vramscope-capture: ";
 
 /// Time before progress is shown.
 const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
-/// Prints why a command failed.
 pub(crate) fn report(failure: &Failure) {
     note(&format!("error: {failure}"));
 }
 
-/// Prints a text. If standard error cannot be written, there is nowhere to report that.
+/// Prints a text. If that fails, there is nowhere to report it.
 pub(crate) fn note(text: &str) {
     let mut stderr = io::stderr().lock();
     let written = stderr.write_all(line(text).as_bytes());
@@ -35,7 +34,7 @@ pub(crate) fn line(text: &str) -> String {
 }
 
 /// Replaces control characters except line breaks, and escapes invisible ones: names in a log may contain anything,
-/// such as a terminal's escape sequences.
+/// such as terminal escape sequences.
 fn printable(text: &str) -> String {
     let is_harmful = |character: char| character.is_control() && character != '\n';
     invisible::escaped(text).replace(is_harmful, "\u{fffd}")
@@ -53,7 +52,7 @@ pub(crate) fn quote(path: &Path) -> String {
     }
 }
 
-/// Joins names for a message. Of more than eight, the others become `…`.
+/// Joins names for a message. After eight, `…` stands for the rest.
 #[cfg(target_os = "linux")]
 pub(crate) fn join_names(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = if names.len() > 8 { ", …" } else { "" };
@@ -61,8 +60,8 @@ pub(crate) fn join_names(names: impl ExactSizeIterator<Item = String>) -> String
     format!("{}{more}", names.join(", "))
 }
 
-/// Progress of work that may take long: a bar after the first second, removed at the end. Hidden if standard error
-/// is not a terminal.
+/// A progress bar for slow work: appears after the first second and is removed at the end. Hidden if standard error is
+/// not a terminal.
 pub(crate) struct Progress {
     name: String,
     is_shown: bool,
@@ -71,7 +70,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts at zero. Shows nothing at all unless `is_shown`.
+    /// Starts at zero. Never shows anything unless `is_shown`.
     pub(crate) fn new(name: &str, is_shown: bool) -> Self {
         Self {
             name: printable(name),
@@ -81,7 +80,6 @@ impl Progress {
         }
     }
 
-    /// Updates the progress.
     pub(crate) fn show(&mut self, done_bytes: u64, total_bytes: u64) {
         if !self.is_shown || self.since.elapsed() < PROGRESS_DELAY {
             return;

@@ -15,25 +15,26 @@ use crate::failure::Failure;
 use crate::launch::library::{free_bytes, is_in_memory, temporary_places};
 use crate::output::quote;
 
-/// Extensions of what cannot be made again: logs, and snapshots that could not be written at their place.
+/// Extensions of irreplaceable files: logs, and snapshots that could not be written to their destination.
 const RECORDINGS: [&str; 2] = ["raw", "pickle"];
 
-/// A folder that only the user may read: several runs may share `--raw-dir`. Removed in the end, unless it holds a
+/// A folder that only the user may read; several runs may share `--raw-dir`. Removed at the end, unless it holds a
 /// recording.
 pub(crate) struct RunFolder {
     path: PathBuf,
-    /// Shows `dump` that this process lives. Taken before the program starts, and held until its snapshots are written.
+    /// Shows `dump` that this process is alive. Taken before the program starts, and held until its snapshots are
+    /// written.
     _lock: Option<File>,
-    /// Whether it was chosen here, and is in memory for want of a better place.
+    /// Whether the folder was chosen here and is in memory, because nothing better was found.
     is_in_memory: bool,
-    /// Whether logs stay when their snapshots are written.
+    /// Whether logs are kept after their snapshots are written.
     keeps_logs: bool,
 }
 
 impl RunFolder {
-    /// Creates a new folder for logs of some `log_bytes`: in `raw_folder`, which is created if it does not exist, or for
-    /// temporary files. There it is on a disk with that much room, if there is one: in memory, logs would count as that of
-    /// the program's container, which may be ended for them. The last choice is the folder of the snapshot.
+    /// Creates a folder for logs of about `log_bytes`: in `raw_folder`, which is created if needed, or else among the
+    /// temporary files. There, a disk with enough room is preferred: in memory, logs would count towards the memory
+    /// limit of the program's container, which might be killed for it. The last choice is the snapshot's folder.
     ///
     /// # Errors
     /// If no folder can be created.
@@ -76,12 +77,12 @@ impl RunFolder {
         })
     }
 
-    /// Its absolute path.
+    /// The absolute path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What to say of a folder in memory; `None` of others.
+    /// A remark about a folder in memory; `None` otherwise.
     pub(crate) fn remark(&self, log_bytes: u64) -> Option<String> {
         self.is_in_memory.then(|| {
             format!(
@@ -93,7 +94,7 @@ impl RunFolder {
         })
     }
 
-    /// Removes a log and what belongs to it, as its snapshot is written or it has no content.
+    /// Removes a log and its companion files, after its snapshot is written or because it has no content.
     pub(crate) fn remove(&self, log: &Path) {
         let (false, Some(stem)) = (self.keeps_logs, log.file_stem()) else {
             return;
@@ -104,7 +105,7 @@ impl RunFolder {
             if entry.file_name().as_bytes().starts_with(&start)
                 && (path == log || !is_recording(&path))
             {
-                // What stays is only more than is needed.
+                // A file that stays behind does no harm.
                 drop(fs::remove_file(path));
             }
         }
@@ -123,7 +124,7 @@ impl Drop for RunFolder {
     }
 }
 
-/// Locks a folder until the returned file is dropped, which shows that its `run` lives. `None` if the file system has no
+/// Locks a folder until the returned file is dropped, to show that its `run` is alive. `None` if the file system has no
 /// locks.
 pub(crate) fn lock_folder(folder: &Path) -> Option<File> {
     let folder = File::open(folder).ok()?;
@@ -131,7 +132,7 @@ pub(crate) fn lock_folder(folder: &Path) -> Option<File> {
     Some(folder)
 }
 
-/// What the lock on a folder says of its `run`.
+/// Whether a folder's `run` is alive, judged by the lock.
 pub(crate) enum RunState {
     Lives,
     IsGone,
@@ -139,7 +140,7 @@ pub(crate) enum RunState {
     Unknown,
 }
 
-/// Whether the `run` lives in whose folder a log is.
+/// Whether the `run` whose folder holds this log is alive.
 pub(crate) fn state_of_run(log: &Path) -> RunState {
     let folder = log.parent().unwrap_or(Path::new("."));
     match File::open(folder).map(|folder| folder.try_lock()) {
@@ -149,13 +150,13 @@ pub(crate) fn state_of_run(log: &Path) -> RunState {
     }
 }
 
-/// The folders, the suitable ones first.
+/// The folders, suitable ones first.
 fn suitable_first(mut places: Vec<PathBuf>, is_suitable: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     places.sort_by_cached_key(|place| !is_suitable(place));
     places
 }
 
-/// The command that converts a log, or all logs of a folder.
+/// The command line that converts a log, or all logs in a folder.
 pub(crate) fn convert_command(logs: &Path, destination: &Destination) -> String {
     format!(
         "vramscope-capture convert {} -o {}",

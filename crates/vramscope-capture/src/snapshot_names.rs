@@ -1,21 +1,21 @@
-//! Names that tell apart the snapshots of one run: `FILE`, `FILE-rank3`, `FILE-4711`.
+//! Names that distinguish the snapshots of one run: `FILE`, `FILE-rank3`, `FILE-4711`.
 
 use std::collections::HashSet;
 
 use vramscope_record::rank::Rank;
 
-/// What tells a recorded process from others.
+/// What distinguishes a recorded process from others.
 #[derive(Clone, Copy)]
 pub(crate) struct Recorded {
     pub(crate) process: u64,
-    /// Its rank when it started, if a launcher gave it one.
+    /// The process's rank when it started, if a launcher gave it one.
     pub(crate) rank: Option<u32>,
 }
 
-/// What to add to the name of each process's snapshot, with the rank of `run` itself.
+/// The suffix of each process's snapshot. `run` is the rank of `run` itself.
 ///
-/// The first has nothing added, unless ranks tell the processes apart, or `run` from other runs of its job. Whatever
-/// they have in common, no two get the same.
+/// The first process has no suffix, unless ranks distinguish the processes, or this `run` from others of its job. No
+/// two processes get the same suffix.
 pub(crate) fn suffixes(processes: &[Recorded], run: Option<Rank>) -> Vec<Option<String>> {
     let own = run.filter(|rank| rank.has_others).map(|rank| rank.number);
     let known: HashSet<_> = processes.iter().filter_map(|it| it.rank).collect();
@@ -28,7 +28,7 @@ pub(crate) fn suffixes(processes: &[Recorded], run: Option<Rank>) -> Vec<Option<
     processes.iter().map(suffix).collect()
 }
 
-/// The first of a process's names that no other has taken.
+/// The first of a process's names that is still free.
 fn unused(
     process: Recorded,
     rank: Option<String>,
@@ -47,7 +47,7 @@ fn unused(
     names.find(|name| taken.insert(name.clone())).flatten()
 }
 
-/// As [`suffix_of_one`], but different for each of several processes; `taken` has what the others got.
+/// Like [`suffix_of_one`], but different for each of several processes; `taken` has the others' suffixes.
 pub(crate) fn suffix_of_next(
     process: Recorded,
     run: Option<Rank>,
@@ -56,10 +56,10 @@ pub(crate) fn suffix_of_next(
     unused(process, suffix_of_one(process, run), taken)
 }
 
-/// What to add to the name of a snapshot that is written while other processes may yet be recorded.
+/// The suffix of a snapshot that is written while further processes may still appear.
 pub(crate) fn suffix_of_one(process: Recorded, run: Option<Rank>) -> Option<String> {
     let own = run.filter(|rank| rank.has_others).map(|rank| rank.number);
-    // A rank that `run` has too says nothing, if it has no other runs beside it.
+    // A rank that equals `run`'s says nothing, unless other runs belong to the same job.
     let inherited = run.filter(|_| own.is_none()).map(|rank| rank.number);
     let rank = process.rank.filter(|&rank| Some(rank) != inherited).or(own);
     rank.map(|rank| format!("rank{rank}"))
@@ -100,7 +100,7 @@ mod tests {
             None,
             &["", "rank0", "rank1"],
         );
-        // All have the rank of whoever started them.
+        // All have the rank of the process that started them.
         check(&[(7, Some(0)), (8, Some(0))], Some((0, false)), &["", "8"]);
     }
 
@@ -121,7 +121,7 @@ mod tests {
         check(&[(7, None), (7, None), (7, None)], None, &["", "7", "7-2"]);
     }
 
-    /// Each rank of a job has a run of its own, and all have the same `-o FILE`.
+    /// Each rank of a job has its own run, and all use the same `-o FILE`.
     #[test]
     fn runs_of_one_job_do_not_meet() {
         check(&[(7, Some(2))], Some((2, true)), &["rank2"]);

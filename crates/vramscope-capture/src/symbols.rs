@@ -1,4 +1,4 @@
-//! Names addresses: functions, files and lines, from the files that ran.
+//! Names addresses: finds their functions, files and lines in the files that ran.
 //!
 //! ```text
 //! address ─> module ─> file by path and build id ([files]) ─> debug information, symbols ([names]) ─┐
@@ -6,8 +6,7 @@
 //! ```
 //!
 //! **Folding.** Frames of the Python interpreter say nothing about the program. A run of them becomes one frame, or
-//! disappears if the Python function that it executes is known. All other frames remain, including those below
-//! `main`.
+//! disappears if the Python function it executes is known. All other frames remain, including those below `main`.
 //!
 //! Logs and files may be hostile: nothing here panics, and memory is bounded by the sizes of the files.
 
@@ -28,12 +27,11 @@ use std::rc::Rc;
 use vramscope_record::reader::Header;
 use vramscope_record::symbols::{CodeAddress, LoadedModule, SourceFrame, Symbols};
 
-/// Maximum number of modules whose files are read. Large programs have some hundreds.
+/// Maximum number of modules whose files are read. Large programs have a few hundred.
 const MAX_MODULES: usize = 4096;
-/// Maximum number of cached addresses. Then the cache is emptied.
+/// Maximum number of cached addresses; a full cache is emptied.
 const MAX_ADDRESSES: usize = 1 << 20;
 
-/// Names addresses from files.
 pub struct FileSymbols {
     search_paths: SearchPaths,
     perf_map: Option<PerfMap>,
@@ -54,7 +52,6 @@ struct Counts {
     unmapped: u64,
 }
 
-/// A module and its names.
 struct Module {
     path: String,
     build_id: Vec<u8>,
@@ -69,7 +66,7 @@ struct Module {
 
 /// A resolved address.
 struct ResolvedAddress {
-    /// Row of its module; `None` for code outside all files.
+    /// Row of the address's module; `None` for code outside all files.
     module: Option<usize>,
     load_bias: u64,
     frames: Vec<SourceFrame>,
@@ -84,8 +81,8 @@ enum Origin {
 }
 
 impl FileSymbols {
-    /// Looks for files where they were when the program ran, and in `debug_folders`. These may contain a copy of
-    /// the other machine's files by path, or files by name or by build id.
+    /// Looks for files where they were when the program ran, and in `debug_folders`: copies of the other machine's
+    /// files by path, or files by name or build id.
     #[must_use]
     pub fn new(debug_folders: &[PathBuf]) -> Self {
         Self {
@@ -99,7 +96,7 @@ impl FileSymbols {
         }
     }
 
-    /// Starts a new log. Later frames and notes are about this log.
+    /// Starts with a new log. Later frames and notes are about it.
     pub fn begin(&mut self, log: &Path, header: &Header) {
         (self.perf_map, self.map_bytes) = (None, 0);
         self.go_on(log, header);
@@ -110,8 +107,8 @@ impl FileSymbols {
         }
     }
 
-    /// Goes on with the same log after more of it was read. Programs generate code while they run, so that their map
-    /// for profilers grows.
+    /// Continues the same log after more of it was read. Programs generate code while they run, so their map for
+    /// profilers grows.
     pub fn go_on(&mut self, log: &Path, header: &Header) {
         let Some(map) = perf_map::find(log, header) else {
             return;
@@ -162,7 +159,7 @@ impl FileSymbols {
         };
         let module = &mut self.modules[index];
         module.addresses += 1;
-        // A return address is after its call.
+        // A return address points behind its call.
         let in_file = address.wrapping_sub(1).wrapping_sub(loaded.load_bias);
         let mut frames = module.frames(in_file, &self.search_paths);
         if frames.is_empty() {
@@ -173,7 +170,7 @@ impl FileSymbols {
                 line: 0,
             });
         }
-        // The entry point of every program is not part of the interpreter.
+        // Every program's entry point; not part of the interpreter.
         let is_start = frames
             .last()
             .is_some_and(|frame| frame.function == "_start");
@@ -241,7 +238,7 @@ impl FileSymbols {
                     self.counts.python += 1;
                     frames.extend_from_slice(&known.frames);
                 }
-                // Only the outermost frame of a run remains, and not even that if its Python function is known.
+                // Only the outermost frame of a run remains, and none if its Python function is known.
                 Origin::Interpreter => {
                     self.counts.interpreter += 1;
                     if !matches!(caller, Some(Origin::Interpreter | Origin::Python)) {
@@ -296,12 +293,12 @@ impl Module {
         }
     }
 
-    /// The frames of a virtual address in the file; empty if it has no name.
+    /// The frames of a virtual address in the file; empty if none is known.
     fn frames(&mut self, in_file: u64, search_paths: &SearchPaths) -> Vec<SourceFrame> {
         let Ok(names) = &self.names else {
             return Vec::new();
         };
-        // gimli and addr2line are not known to panic, but the files are unknown too.
+        // gimli and addr2line are not known to panic, but the files are not trusted.
         let frames = AssertUnwindSafe(|| names.frames(in_file, &self.name, search_paths));
         catch_unwind(frames).unwrap_or_else(|_| {
             self.names = Err(Missing::damaged());
@@ -312,7 +309,7 @@ impl Module {
 
 /// Reads the names of a module from its files.
 fn read_names(loaded: &LoadedModule, search_paths: &SearchPaths) -> Result<Names, Missing> {
-    // The kernel maps this module into each process; it has no file.
+    // The kernel maps this module into every process; it has no file.
     if loaded.path == "[vdso]" {
         return Err(Missing::NotFound);
     }

@@ -12,14 +12,14 @@ use vramscope_record::snapshot::Report;
 use crate::destination::Destination;
 use crate::failure::Failure;
 
-/// Maximum number of notes in the message. The snapshot contains all.
+/// Maximum number of notes in the message. The snapshot has all of them.
 const MAX_NOTES: usize = 5;
 
-/// A written snapshot with figures about its content.
+/// A snapshot that was written, with figures about its content.
 pub(crate) struct WrittenSnapshot {
     destination: Destination,
     file_bytes: u64,
-    /// Peak memory of each device that holds or held any, as text.
+    /// Peak memory of each device that ever held any, as text.
     peaks: Vec<String>,
     ranges: u64,
     report: Report,
@@ -49,14 +49,13 @@ impl WrittenSnapshot {
         })
     }
 
-    /// The snapshot's file.
     pub(crate) fn path(&self) -> &Path {
         self.destination.path()
     }
 
-    /// The message for the user: a line with figures, and further lines for everything that is missing.
+    /// The message for the user: a line with figures, and a line for everything that is missing.
     pub(crate) fn message(&self) -> String {
-        // Not events, of which a call may make several in the snapshot, or none that is kept.
+        // Not events: one call may become several in the snapshot, or none.
         let calls = count(self.report.events, "call");
         let mut text = format!(
             "{} ({}): {calls}",
@@ -91,7 +90,7 @@ impl WrittenSnapshot {
     }
 }
 
-/// A line about something that could not be recorded, or only in part.
+/// A line about something that was not recorded, or only in part.
 pub(crate) fn incomplete(loss: Loss, times: u64) -> String {
     let times = match times {
         1 => "once".to_owned(),
@@ -111,7 +110,7 @@ fn peak_text(snapshot: &Snapshot, device: DeviceIndex) -> Option<String> {
     (peak > 0).then(|| format!("{what} {} on device {device}", Bytes(peak)))
 }
 
-/// Formats a number with its noun: `1 event`, `1,234 events`.
+/// A number with its noun: `1 event`, `1,234 events`.
 pub(crate) fn count(number: u64, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {what}{plural}", Count(number))

@@ -1,4 +1,4 @@
-//! Options that mean the same in every command that has them.
+//! Options with the same meaning in every command that has them.
 
 mod size;
 mod time;
@@ -41,7 +41,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// These files, and else what is usual.
+    /// These files, with default options.
     #[cfg(unix)]
     pub(crate) fn of(files: Vec<PathBuf>) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Deref for Inputs {
 }
 
 impl Snapshots {
-    /// Fails with the right order of the arguments if the first file has the name that belongs in place of `first`.
+    /// Fails and shows the right order of the arguments if the first file has a name that belongs in place of `first`.
     pub(crate) fn come_after(&self, command: &str, first: &str) -> Result<(), Failure> {
         let Some(file) = self.files.first() else {
             return Ok(());
@@ -78,7 +78,7 @@ impl Snapshots {
     }
 }
 
-/// The form in which an answer is printed.
+/// How to print an answer.
 #[derive(Args, Clone, Copy, Default)]
 pub(crate) struct Show {
     /// Print JSON: schema 3, described by `vramscope man json`
@@ -90,7 +90,7 @@ pub(crate) struct Show {
     /// Print sizes in bytes instead of KiB, MiB and GiB
     #[arg(long)]
     pub(crate) bytes: bool,
-    /// Rows per table, 0 for all; JSON and CSV have all if not given
+    /// Rows per table, 0 for all; by default JSON and CSV have all
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) limit: Option<usize>,
 }
@@ -132,7 +132,7 @@ pub(crate) fn grouped() -> impl TypedValueParser<Value = Property> {
     property(Property::is_grouped)
 }
 
-/// Parses the word of a property that `may` be used.
+/// Parses the word of a property that passes `may`.
 pub(crate) fn property(may: fn(Property) -> bool) -> impl TypedValueParser<Value = Property> {
     let possible = Property::all().filter(|&property| may(property));
     let possible = possible.map(|property| {

@@ -1,7 +1,7 @@
-//! The place to which a command writes: a file, a folder or standard output.
+//! Where a command writes: a file, a folder or standard output.
 //!
-//! A file is written to a temporary file in the same folder and renamed when the command is over. So a failure
-//! leaves no half-written file, an interruption leaves none at all, and until then old files stay as they were.
+//! A file is written to a temporary file in the same folder and renamed when the command is done. So a failure leaves
+//! no half-written file, an interrupt leaves none at all, and old files stay unchanged until then.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use crate::input::is_stdin;
 use crate::output::{self, unwritten};
 use crate::temporary::{self, Temporary, Writing};
 
-/// The place for one file.
+/// Where one file goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Destination {
     Stdout,
@@ -21,7 +21,7 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Takes the path as the user typed it: `-` is standard output.
+    /// The path as typed by the user: `-` is standard output.
     pub(crate) fn of(path: &Path) -> Self {
         match is_stdin(path) {
             true => Self::Stdout,
@@ -68,7 +68,7 @@ impl Destination {
     }
 }
 
-/// Fails if a place is one of the inputs. Called before anything is read.
+/// Fails if an output is one of the inputs. Called before anything is read.
 pub(crate) fn check<'a>(
     destinations: impl IntoIterator<Item = &'a Destination>,
     inputs: &[PathBuf],
@@ -88,7 +88,7 @@ pub(crate) fn check<'a>(
     }
 }
 
-/// Fails where no file can be made: called before a program runs for it. Pipes and devices are not opened.
+/// Fails if the file cannot be created. Called before a program runs to produce it. Pipes and devices are not opened.
 pub(crate) fn check_place(destination: &Destination) -> Result<(), Failure> {
     let Destination::Path(path) = destination else {
         return Ok(());
@@ -99,9 +99,9 @@ pub(crate) fn check_place(destination: &Destination) -> Result<(), Failure> {
     }
 }
 
-/// A file that is being written. Dropped before [`Self::finish`], it leaves nothing behind.
+/// A file being written. If dropped before [`Self::finish`], it leaves nothing behind.
 pub(crate) struct Unfinished {
-    /// The path as the user typed it.
+    /// The path as typed by the user.
     path: PathBuf,
     out: BufWriter<File>,
     /// The temporary file and the final path. `None` for anything but a regular file (a pipe, `/dev/null`), which is
@@ -122,7 +122,7 @@ impl Unfinished {
         })
     }
 
-    /// Writes more bytes with `write`, and passes on its error.
+    /// Writes more bytes with `write`, and passes its error on.
     pub(crate) fn write(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
@@ -143,7 +143,7 @@ impl Unfinished {
         Ok(())
     }
 
-    /// Lets the file have its final path in the end.
+    /// Schedules the file to get its final path when the command ends.
     fn keep(self) {
         if let Some((file, place)) = self.beside.filter(|_| self.is_whole) {
             file.finish(place);
@@ -172,26 +172,26 @@ pub(crate) fn named(path: &Path, failure: Failure) -> Failure {
     }
 }
 
-/// Makes a folder, if it is missing. It goes again if nothing comes into it.
+/// Creates a folder, if it is missing. It is removed again if nothing is written into it.
 pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
     let doing = format!("cannot make the folder {}", path.display());
     temporary::create_folder(path).map_err(Failure::io(doing))
 }
 
-/// Gives what a command wrote its final paths. Returns what fails.
+/// Moves a command's files to their final paths. Returns the failures.
 pub(crate) fn keep(writing: Writing) -> impl Iterator<Item = Failure> {
     let failed = writing.keep().into_iter();
     failed.map(|(path, error)| named(&path, unwritten(error)))
 }
 
-/// Files that are being written into a folder: all of them or none.
+/// Files being written into a folder: all or nothing.
 pub(crate) struct UnfinishedFolder {
     path: PathBuf,
     files: Vec<Unfinished>,
 }
 
 impl UnfinishedFolder {
-    /// Prepares for writing into `path`, which is made if it is missing.
+    /// Prepares for writing into `path`, which is created if needed.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         create_folder(path)?;
         Ok(Self {

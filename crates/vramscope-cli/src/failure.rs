@@ -1,4 +1,4 @@
-//! The reasons for which a command fails, and their exit codes.
+//! The reasons why a command fails, and their exit codes.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -8,7 +8,7 @@ use vramscope_core::container::is_log;
 
 use crate::harmless::printable;
 
-/// A command that failed. `Display` has the words for the user: what, where, and what to do.
+/// A command that failed. `Display` is the message for the user: what, where, and what to do.
 #[derive(Debug)]
 pub enum Failure {
     /// A file that could be read but not decoded.
@@ -22,7 +22,6 @@ pub enum Failure {
     Io {
         /// The attempt, e.g. `cannot read x.pickle`.
         doing: String,
-        /// What the system said.
         error: io::Error,
         /// Advice for the user; empty if there is none.
         cure: String,
@@ -33,26 +32,23 @@ pub enum Failure {
     Usage(String),
     /// The file was read, but breaks a limit that the user set.
     Broken(String),
-    /// A program that was run for the user and failed; its exit code is this one's.
+    /// A program that was run for the user and failed; its exit code becomes this one's.
     Ended {
-        /// Its exit code.
         code: u8,
-        /// How it ended; empty where it has said that itself.
+        /// How it ended; empty if the program itself said so.
         text: String,
     },
     /// A failure with lines below it, such as advice.
     Explained {
-        /// The failure.
         failure: Box<Self>,
-        /// The lines.
         lines: Vec<String>,
     },
-    /// The reader of standard output closed it, as `head` does: no failure of the program, if there is no other.
+    /// The reader of standard output closed it, as `head` does: not a failure, unless there is another.
     ClosedPipe,
 }
 
 impl Failure {
-    /// Wraps an input or output error, for [`Result::map_err`].
+    /// Wraps an I/O error, for [`Result::map_err`].
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |error| Self::Io {
@@ -80,14 +76,14 @@ impl Failure {
         Self::Io { doing, error, cure }
     }
 
-    /// The same with lines below it. A line break inside a text stands for nothing: it may come from a file.
+    /// The same with lines below it. Line breaks inside a text are removed: they may come from a file.
     pub(crate) fn followed_by(self, lines: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let failure = Box::new(self);
         let lines = lines.into_iter().map(Into::into).collect();
         Self::Explained { failure, lines }
     }
 
-    /// Why, in one line, where the file is named already.
+    /// The reason, in one line, where the file is already named.
     pub(crate) fn why(&self) -> String {
         match self {
             Self::Decode { error, .. } => printable(&error.to_string()),
@@ -102,7 +98,7 @@ impl Failure {
         self.exit_code() == 2
     }
 
-    /// The exit code of the whole program. Of several failures in one run the highest counts.
+    /// The exit code of the whole program. If several things fail in one run, the highest counts.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -116,7 +112,7 @@ impl Failure {
     }
 }
 
-/// The words for the user, through `printable` text by text: names in them come from files.
+/// The message for the user. Each text goes through `printable`, since names in it come from files.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -145,13 +141,13 @@ fn write_below(f: &mut fmt::Formatter<'_>, lines: &[impl AsRef<str>]) -> fmt::Re
         .try_for_each(|line| write!(f, "\n  {}", printable(line.as_ref())))
 }
 
-/// Advice for an error of writing or of running something.
+/// Advice for a write error, or an error of running something.
 fn cure(error: &io::Error) -> &'static str {
     match error.kind() {
-        // A file to be written may be missing, but its folder must exist.
+        // An output file may be missing, but its folder must exist.
         ErrorKind::NotFound => "Its folder does not exist: create it, or name another.",
         ErrorKind::PermissionDenied => {
-            "You lack the permission: ask for it, or name another file, folder or port."
+            "You do not have permission: ask for it, or name another file, folder or port."
         }
         ErrorKind::IsADirectory => "This is a folder; name a file in it.",
         ErrorKind::FileTooLarge => {

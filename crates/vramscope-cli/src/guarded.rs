@@ -1,32 +1,32 @@
-//! Files that others name: the paths in an overview, what lies in a dataset from elsewhere, what an agent asks for. Of
-//! these, nothing is opened but regular files, and of paths in a file only those below the folder concerned.
+//! Files named by others: the paths in an overview, the content of a dataset from elsewhere, the files that an agent
+//! asks for. Only regular files are opened, and paths in a file only if they are below the folder concerned.
 //!
-//! A pipe would wait for ever, a device never end, and a path may lead to what nobody was to see.
+//! A pipe would wait for ever, a device would never end, and a path may lead to private files.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The file of a dataset that holds the summaries of all ranks, as soon as these are packed.
+/// The file of a dataset that holds the summaries of all ranks, once these are packed.
 pub(crate) const OVERVIEW: &str = "overview.vset";
 
-/// The file of a dataset that is written first: it tells that the folder is one.
+/// The file of a dataset that is written first; it marks the folder as a dataset.
 pub(crate) const FORMAT_FILE: &str = "format";
 
-/// The longest overview that is read, in bytes: one of a hundred thousand ranks has 90 MB.
+/// Maximum size of an overview, in bytes: one of a hundred thousand ranks has 90 MB.
 pub(crate) const OVERVIEW_BYTES: u64 = 512 << 20;
 
 /// Whether files are named by others than the user of the command line.
 static ARE_NAMED_BY_OTHERS: AtomicBool = AtomicBool::new(false);
 
-/// From now on, no snapshot is read but from a regular file, nor from standard input.
+/// From now on, snapshots are read only from regular files, and not from standard input.
 pub(crate) fn only_regular_files() {
     ARE_NAMED_BY_OTHERS.store(true, Ordering::Relaxed);
 }
 
-/// Fails for a path that is not read as a snapshot: where others name files, for all but files and folders, and for
-/// standard input. An overview is a file wherever it comes from.
+/// Fails for a path that must not be read as a snapshot: where others name files, anything but files and folders, and
+/// standard input. An overview must always be a file.
 ///
 /// # Errors
 /// When it is one of these.
@@ -55,7 +55,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reads a regular file, if it has no more than so many bytes.
+/// Reads a regular file, if it has at most `most_bytes`.
 ///
 /// # Errors
 /// When it is something else, longer, or cannot be read.
@@ -65,25 +65,26 @@ pub(crate) fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     match file.metadata()?.len() > most_bytes {
         false => drop(file.take(most_bytes).read_to_end(&mut bytes)?),
         true => {
-            let why = format!("it has more than {most_bytes} bytes, as none of its kind has");
+            let why =
+                format!("it has more than {most_bytes} bytes, too many for a file of this kind");
             return Err(io::Error::new(ErrorKind::InvalidData, why));
         }
     };
     Ok(bytes)
 }
 
-/// Whether it is a file itself, and no link to one.
+/// Whether it is a file itself, not a link to one.
 pub(crate) fn is_real_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
 }
 
-/// Whether it is a folder itself, and no link to one.
+/// Whether it is a folder itself, not a link to one.
 pub(crate) fn is_real_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_dir())
 }
 
-/// The snapshot that an overview names: a regular file in or below the overview's folder or, if that is a dataset, in or
-/// below the folder in which it lies. `None` for any other, and for hidden ones.
+/// The snapshot that an overview names: a regular file in or below the overview's folder or, if that is a dataset, in
+/// or below the dataset's parent. `None` for any other, and for hidden ones.
 pub(crate) fn snapshot_of(overview: &Path, named: &str) -> Option<PathBuf> {
     let folder = overview.parent()?;
     let is_dataset = overview.ends_with(OVERVIEW) && is_real_file(&folder.join(FORMAT_FILE));
@@ -95,7 +96,7 @@ pub(crate) fn snapshot_of(overview: &Path, named: &str) -> Option<PathBuf> {
     below(folder, named).or_else(|| below(&around?, named))
 }
 
-/// The regular file of this path below a folder, if there is one. No link leads out of the folder.
+/// The regular file with this path below a folder, if there is one. No link may lead out of the folder.
 pub(crate) fn below(folder: &Path, named: &str) -> Option<PathBuf> {
     let is_plain = |part| match part {
         Component::Normal(name) => !name.to_string_lossy().starts_with('.'),

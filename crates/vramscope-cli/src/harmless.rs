@@ -1,12 +1,12 @@
-//! A filter for data on a terminal, so that escape sequences in a file have no effect.
+//! A filter for terminal output, so that escape sequences in a file have no effect.
 
 use std::io::{self, Write};
 use std::str;
 
 use vramscope_core::invisible::{self, escaped_line};
 
-/// Replaces control characters other than line breaks and tabs, and invalid UTF-8, by U+FFFD: old terminals
-/// take single bytes as control characters. Invisible characters become escapes, which JSON reads back.
+/// Replaces control characters other than line breaks and tabs, and invalid UTF-8, by U+FFFD: old terminals accept
+/// single bytes as control characters. Invisible characters become escapes, which JSON can read back.
 pub(crate) struct Harmless<W> {
     out: W,
     /// The start of a character that continues in the next write; at most three bytes.
@@ -46,7 +46,7 @@ impl<W: Write> Harmless<W> {
     }
 }
 
-/// Replaces control characters but for those that are `kept`, and escapes invisible ones.
+/// Replaces control characters except those in `kept`, and escapes invisible ones.
 fn harmless(text: &str, kept: &[char]) -> String {
     let is_harmful = |character: char| character.is_control() && !kept.contains(&character);
     invisible::escaped(text).replace(is_harmful, REPLACEMENT)
@@ -70,14 +70,14 @@ impl<W: Write> Write for Harmless<W> {
     }
 }
 
-/// A text on one line, in which nothing can move the cursor or reorder what is shown, and which is no command wherever
-/// it stands. Names in a file may hold any character: a terminal's escape sequences, and what CI systems obey.
+/// A text on one line, in which nothing can move the cursor, reorder the output, or act as a command anywhere. Names in
+/// a file may contain any character, such as a terminal's escape sequences or the commands of CI systems.
 pub(crate) fn printable(text: &str) -> String {
     without_commands(harmless(text, &['\n']).replace('\n', " "))
 }
 
-/// Spoils the commands that CI systems look for in what is printed: `::error::TEXT` at the beginning of a line (GitHub),
-/// `##[error]TEXT`, `##vso[…]`, `##teamcity[…]` and their like anywhere (GitHub, Azure, TeamCity).
+/// Breaks the commands that CI systems look for in output: `::error::TEXT` at the beginning of a line (GitHub),
+/// `##[error]TEXT`, `##vso[…]`, `##teamcity[…]` and the like anywhere (GitHub, Azure, TeamCity).
 fn without_commands(mut text: String) -> String {
     let after = text.trim_start().strip_prefix("::");
     if after.is_some_and(|after| after.contains("::")) {
@@ -94,7 +94,7 @@ fn without_commands(mut text: String) -> String {
     text
 }
 
-/// A writer of JSON in which no CI system finds a command: of two `#` the second is written as an escape, which JSON
+/// A writer of JSON in which no CI system finds a command: the second of two `#` is written as an escape, which JSON
 /// reads back.
 pub(crate) struct HarmlessJson<W> {
     out: W,
@@ -110,7 +110,7 @@ impl<W: Write> HarmlessJson<W> {
 
 impl<W: Write> Write for HarmlessJson<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // In what is not a string there is no `#`.
+        // Outside strings there is no `#`.
         for piece in bytes.split_inclusive(|&byte| byte == b'#') {
             match piece {
                 b"#" if self.follows_hash => self.out.write_all(b"\\u0023")?,
@@ -126,8 +126,8 @@ impl<W: Write> Write for HarmlessJson<W> {
     }
 }
 
-/// The longest name or cell of a text in characters; JSON and CSV have it whole. All rows of a table are as wide as
-/// the widest, so a name of a megabyte would fill the disk.
+/// Maximum length of a name or cell in text, in characters; JSON and CSV have all of it. All rows of a table are as
+/// wide as the widest, so a name of a megabyte would fill the disk.
 const LONGEST: usize = 1000;
 
 /// Like [`printable`], cut to 1,000 characters with `…` at the end: for texts from a file inside an answer.
@@ -138,8 +138,8 @@ pub(crate) fn printable_cell(text: &str) -> String {
     printable(&text[..end]) + "…"
 }
 
-/// A name as a shell takes it, which is no option, and shown the same wherever it is: what moves a cursor, cannot be seen, or
-/// is a command to CI systems becomes an escape, as bash, zsh and ksh read it in `$'…'`.
+/// A name quoted for a shell, which cannot be taken for an option and looks the same everywhere: characters that move
+/// the cursor, are invisible, or form a CI command become escapes, as bash, zsh and ksh read them in `$'…'`.
 pub(crate) fn quoted(name: &str) -> String {
     let here = if name.starts_with('-') { "./" } else { "" };
     let name = format!("{here}{name}");

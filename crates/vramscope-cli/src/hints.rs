@@ -1,5 +1,4 @@
-//! Advice on how to record data that a file lacks: with PyTorch's own recorder, with its profiler, or by capturing the
-//! program.
+//! Advice on how to record missing data: with PyTorch's own recorder, with its profiler, or by capturing the program.
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
@@ -24,7 +23,7 @@ pub(crate) struct Hints {
     pub(crate) annotations: &'static str,
 }
 
-/// Returns the advice that fits the file's producer, and the device.
+/// The advice that fits the file's producer and the device.
 pub(crate) fn hints(device: Device<'_>) -> &'static Hints {
     let snapshot = device.snapshot();
     match snapshot.is_host(device.index()) {
@@ -33,7 +32,7 @@ pub(crate) fn hints(device: Device<'_>) -> &'static Hints {
     }
 }
 
-/// Returns the advice that fits the file's producer.
+/// The advice that fits the file's producer.
 pub(crate) fn of_file(snapshot: &Snapshot) -> &'static Hints {
     match (AllocatorKind::of(snapshot), Profile::of(snapshot)) {
         (_, Some(profile)) if profile.kind == ProfileKind::Trace => &TRACE,
@@ -90,10 +89,10 @@ const TIMELINE: Hints = Hints {
 
 const CAPTURE: Hints = Hints {
     no_trace: "the device has no trace. Capture with --enabled all, which is the default",
-    no_segments: "the file has no segments: the driver did not tell its mappings",
+    no_segments: "the file has no segments: the driver did not report its mappings",
     no_steps: "no steps are known. Name them, e.g. with an NVTX range or vramscope_api::range!(\"step {i}\")",
     allocations: "capture the program from its start",
-    segments: "vramscope-capture writes the driver's mappings as segments, where the driver tells them.",
+    segments: "vramscope-capture writes the driver's mappings as segments, if the driver reports them.",
     failure: "To catch one: vramscope-capture run --dump-on-oom.",
     annotations: "This device has no annotations: wrap parts of the program in NVTX ranges, or in those of vramscope-api \
                   (vramscope_api::range!(\"name\")).",

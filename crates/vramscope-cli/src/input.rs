@@ -1,4 +1,4 @@
-//! Reads a snapshot, or a text, from a file or from standard input, with a progress bar when it takes long.
+//! Reads a snapshot, or a text, from a file or from standard input, with a progress bar if it takes long.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, Read};
@@ -33,7 +33,7 @@ pub(crate) fn display_name(path: &Path) -> String {
     }
 }
 
-/// Reads a file, and prints to standard error what is found damaged in it meanwhile.
+/// Reads a file, and prints damage found in it to standard error.
 pub(crate) fn read(path: &Path) -> Result<Snapshot, Failure> {
     let snapshot = read_silently(path)?;
     tell_damage(&display_name(path), &snapshot.warnings);
@@ -52,14 +52,14 @@ pub(crate) fn read_silently(path: &Path) -> Result<Snapshot, Failure> {
     decode_shown(&name, file, file_bytes)
 }
 
-/// The size of a regular file: others, as pipes, tell none.
+/// The size of a regular file; others, such as pipes, have none.
 pub(crate) fn regular_bytes(file: &File) -> Option<u64> {
     let metadata = file.metadata().ok();
     let regular = metadata.filter(|metadata| metadata.is_file());
     regular.map(|metadata| metadata.len())
 }
 
-/// Opens a file. A folder fails here, as the error of reading it would be less clear.
+/// Opens a file. A folder fails here, where the error is clearer than when reading it.
 pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
     let unread = |error| Failure::unread(path, error);
     guarded::check(path).map_err(unread)?;
@@ -70,7 +70,7 @@ pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// Decodes a file, without a word.
+/// Decodes a file without printing anything.
 pub(crate) fn decode(
     name: &str,
     input: impl Read,
@@ -88,7 +88,7 @@ pub(crate) fn decode(
     })
 }
 
-/// Prints what is damaged in a file to standard error.
+/// Prints damage in a file to standard error.
 pub(crate) fn tell_damage(name: &str, warnings: &Warnings) {
     for warning in warnings.damage() {
         output::warn(&format!("{name}: {}", warning_line(warning)));
@@ -108,7 +108,7 @@ fn decode_shown(
     })
 }
 
-/// Whether a file is text that no reader of snapshots knows: a log, or a pasted error. Nothing of standard input is taken.
+/// Whether a file is text that is not a snapshot: a log, or a pasted error. Reads nothing from standard input.
 pub(crate) fn is_log_file(path: &Path) -> bool {
     const HEAD: usize = 4 << 10;
     if guarded::check(path).is_err() {
@@ -120,7 +120,7 @@ pub(crate) fn is_log_file(path: &Path) -> bool {
             .fill_buf()
             .is_ok_and(|head| is_log(&head[..head.len().min(HEAD)]));
     }
-    // Another kind of file might never end its head.
+    // The head of another kind of file might never end.
     let file = File::open(path)
         .ok()
         .filter(|file| regular_bytes(file).is_some());
@@ -129,7 +129,7 @@ pub(crate) fn is_log_file(path: &Path) -> bool {
     read.is_some_and(|read| read.is_ok()) && is_log(&head)
 }
 
-/// Reads what a text tells of memory, a piece at a time, with a progress bar.
+/// Reads reports about memory in a text, piece by piece, with a progress bar.
 pub(crate) fn read_text(path: &Path) -> Result<vramscope_text::Reading, Failure> {
     let name = display_name(path);
     let unread = |error| Failure::unread(path, error);

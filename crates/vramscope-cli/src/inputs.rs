@@ -32,9 +32,9 @@ use crate::subject::Subject;
 
 /// What a command reads, and where its answer goes.
 pub(crate) enum Source<'a> {
-    /// The files that its arguments name; it prints the answer.
+    /// The files named by its arguments; it prints the answer.
     Files,
-    /// Snapshots that are open already, and what takes the answer.
+    /// Snapshots that are already open, and the receiver of the answer.
     Open {
         subjects: &'a [Arc<Subject>],
         answer: &'a mut (dyn Write + Send),
@@ -47,12 +47,12 @@ impl Source<'_> {
         match self {
             Self::Files => Ok(()),
             Self::Open { .. } => Err(Failure::Usage(format!(
-                "{option} is for the command line: a snapshot that is open gives its answer to who asked"
+                "{option} is for the command line: an open snapshot returns its answer to the caller"
             ))),
         }
     }
 
-    /// As [`Snapshots::come_after`]: names of open snapshots stand for no files.
+    /// Like [`Snapshots::come_after`]; names of open snapshots are not files.
     pub(crate) fn come_after(
         &self,
         inputs: &Snapshots,
@@ -66,11 +66,11 @@ impl Source<'_> {
     }
 }
 
-/// A command's question to each file.
+/// A command's question about each file.
 pub(crate) trait Question: Sync {
     /// The command's name in the JSON answer.
     const COMMAND: &'static str;
-    /// Whether its answer has the facts about the file, which say that it is a dry run's.
+    /// Whether its answer includes facts about the file, which say that it comes from a dry run.
     const HAS_FACTS: bool = false;
 
     /// Answers for one file.
@@ -80,7 +80,7 @@ pub(crate) trait Question: Sync {
     fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure>;
 }
 
-/// Asks every file, several at once, and prints each answer when it comes, in the order of the files; after them, a
+/// Asks every file, several at once, and prints each answer as it arrives, in the order of the files, and finally a
 /// comparison of the files. A file that cannot be read is reported, and the others are still answered. Open snapshots
 /// answer one after the other.
 ///
@@ -123,14 +123,14 @@ pub(crate) fn ask<Q: Question>(
             progress::end();
         }
         let printed = report::print(Q::COMMAND, parts.by_ref(), show);
-        // Where nobody reads on, the exit code still tells of the other files.
+        // If nobody reads on, the exit code still covers the other files.
         parts.for_each(drop);
         printed
     });
     report_all(failures.into_inner().into_iter().chain(printed.err()))
 }
 
-/// Answers for one file, and keeps a summary of its devices for the comparison, if it has a `place` among several.
+/// Answers for one file. If it has a `place` among several, keeps a summary of its devices for the comparison.
 fn answer(
     question: &impl Question,
     file: &Path,
@@ -145,7 +145,7 @@ fn answer(
     (parts, place.map(|place| ranks_of(&subject, place)))
 }
 
-/// The parts about a snapshot, with what is damaged in it and whether it is a dry run's.
+/// The parts about a snapshot, with its damage and whether it comes from a dry run.
 fn answer_of<Q: Question>(question: &Q, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
     let mut parts = question.parts(subject)?;
     for part in &mut parts {
@@ -162,9 +162,9 @@ fn answer_of<Q: Question>(question: &Q, subject: &Arc<Subject>) -> Result<Vec<Pa
     Ok(parts)
 }
 
-/// Hands each file to `take`, with whether there are several, for commands that print while they read: never more than
-/// one is in memory. A file that cannot be read is reported, and the others are still read, also where nobody reads the
-/// output any more: the exit code tells of all of them.
+/// Passes each file to `take`, and whether there are several, for commands that print while they read: at most one is
+/// in memory. A file that cannot be read is reported, and the others are still read, even if nobody reads the output
+/// any more: the exit code covers them all.
 ///
 /// # Errors
 /// When a file cannot be read, or `take` fails.
@@ -180,8 +180,8 @@ pub(crate) fn one_by_one(
     report_all(results.filter_map(Result::err))
 }
 
-/// Reports failures in the order of their files, but for the gravest, which becomes the result: so neither a file that
-/// cannot be read nor a reader that closed early hides a broken budget. Wrong arguments fail for every file alike, so
+/// Reports failures in the order of their files, except the most serious one, which becomes the result: so neither an
+/// unreadable file nor a reader that closed early hides a broken budget. Wrong arguments fail for every file alike, so
 /// they are reported only once.
 pub(crate) fn report_all(failures: impl IntoIterator<Item = Failure>) -> Result<(), Failure> {
     let mut failures: Vec<_> = failures.into_iter().collect();
@@ -192,11 +192,11 @@ pub(crate) fn report_all(failures: impl IntoIterator<Item = Failure>) -> Result<
     result.map_or(Ok(()), Err)
 }
 
-/// Most files of which an answer says why they could not be read, and how many characters each has for it.
+/// For how many files an answer says why they could not be read, and how many characters each reason may have.
 const REASONS: usize = 3;
 const REASON: usize = 160;
 
-/// Why the first of some files could not be read, in a line each, for answers in place of standard error.
+/// Why the first few files could not be read, in a line each, for answers in place of standard error.
 pub(crate) fn reasons(failures: &[Failure]) -> impl Iterator<Item = String> {
     failures.iter().take(REASONS).map(|failure| {
         let words = failure.to_string();
@@ -206,7 +206,7 @@ pub(crate) fn reasons(failures: &[Failure]) -> impl Iterator<Item = String> {
     })
 }
 
-/// The failure where no file could be read, with its reasons.
+/// The failure if no file could be read, with the reasons.
 pub(crate) fn none_read(mut failures: Vec<Failure>) -> Failure {
     match failures.len() {
         0 => Failure::Usage("no file is named".to_owned()),

@@ -1,6 +1,6 @@
 //! Signals that end the program. They leave neither unfinished files nor progress bars, and the parent process sees
-//! that the signal ended this one, as without a handler. Memory that runs out ends it by such a signal or by a panic, and
-//! becomes an error like others.
+//! that the signal ended this one, as without a handler. Running out of memory ends it by such a signal or by a panic,
+//! and becomes an error like others.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -17,16 +17,16 @@ use signal_hook::low_level::{self, emulate_default_handler};
 
 use crate::{memory, progress, temporary};
 
-/// What terminals, users, batch systems and limits of processor time send to end a program.
+/// Signals that terminals, users, batch systems and CPU-time limits send to end a program.
 const ENDING: [c_int; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
 
 /// How long the bars may take to vanish: a stopped terminal must not keep the program alive.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Whether signals are for a program that runs in the foreground, and not for this one.
+/// Whether signals are meant for a program in the foreground, and not for this one.
 static IS_DEAF: AtomicBool = AtomicBool::new(false);
 
-/// Does work during which signals end nothing here.
+/// Runs `work`, during which signals do not end this process.
 pub(crate) fn without<T>(work: impl FnOnce() -> T) -> T {
     IS_DEAF.store(true, Ordering::SeqCst);
     let done = work();
@@ -34,8 +34,7 @@ pub(crate) fn without<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Starts a thread that waits for signals: within a handler itself, locks and most of the standard library are
-/// forbidden.
+/// Starts a thread that waits for signals: in a handler itself, locks and most of the standard library are forbidden.
 ///
 /// # Errors
 /// When the thread or the handlers cannot be set up.
@@ -46,26 +45,26 @@ pub(crate) fn watch() -> io::Result<()> {
     unsafe { low_level::register(SIGABRT, aborted) }?;
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        // A library in C that was refused memory, such as zstd, makes its Rust side panic.
+        // A C library that was refused memory, such as zstd, makes its Rust wrapper panic.
         if memory::is_exhausted() {
             let _no_new_ones = temporary::remove_all_within(PATIENCE);
             end_without_memory();
         }
-        // What the SQL engine could not do becomes an error of the query.
+        // A panic of the SQL engine becomes an error of the query.
         #[cfg(feature = "sql")]
         if thread::current().name() == Some(vramscope_sql::THREADS) {
             return;
         }
         usual(panic);
     }));
-    // Those ignored at the start stay ignored, as `nohup` requires.
+    // Signals ignored at the start stay ignored, as `nohup` requires.
     let ending = ENDING.into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(ending.chain([SIGXFSZ]))?;
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
             for signal in signals.forever() {
-                // Once it does not end the program, a file beyond the permitted size is an error of writing.
+                // If the signal does not end the program, exceeding the permitted file size is a write error.
                 if signal != SIGXFSZ && !IS_DEAF.load(Ordering::SeqCst) {
                     end(signal);
                 }
@@ -74,8 +73,8 @@ pub(crate) fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Called when the program aborts: because memory that it cannot do without was refused, which the standard library has
-/// said and which becomes an error; or else by a fault.
+/// Called when the program aborts: either essential memory was refused, which the standard library has printed and
+/// which becomes an error, or there is a bug.
 fn aborted() {
     let _no_new_ones = temporary::remove_all_within(PATIENCE);
     if memory::was_refused() && !thread::panicking() {
@@ -93,14 +92,14 @@ fn end_without_memory() -> ! {
     low_level::exit(1);
 }
 
-/// Where the decoder refuses a file, it says more.
+/// If the decoder refuses a file, it says more.
 const OUT_OF_MEMORY: &str = "error: there is not enough memory for this answer; raise the limit (see `ulimit -v`), or \
                              cut the file into parts with `vramscope cut`\n";
 
 const OVER_LIMIT: &str = "error: the query needs more memory than it may have; give it more with --memory, or make its values \
                           shorter\n";
 
-/// Writes past all locks, which another thread may hold for ever.
+/// Writes without taking locks, which another thread may hold for ever.
 #[expect(unsafe_code, reason = "the standard library locks")]
 fn write_to_stderr(text: &str) {
     // SAFETY: the text has this many bytes. If nobody reads it, there is nobody to tell.
@@ -108,7 +107,7 @@ fn write_to_stderr(text: &str) {
 }
 
 fn end(signal: c_int) {
-    // With its files in place the command is not interrupted any more: the program ends by itself, now.
+    // Once its files are in place, the command is no longer interrupted: the program is about to end by itself.
     if temporary::is_kept() {
         thread::sleep(PATIENCE);
     }

@@ -1,17 +1,18 @@
-//! The vramscope command line: reads its arguments, runs one command, reports what failed.
+//! The vramscope command line: parses its arguments, runs one command, reports failures.
 //!
-//! The program is [`run`]. Other ends, as the Python package, keep a file open and ask it the same questions:
-//! [`opened`]. `commands` has a file per command. They share: `arguments` (options with one meaning everywhere), `inputs`,
-//! `input` and `progress` (reading), `subject` (a file and what is derived from it once), `report` (an answer
-//! as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write), `interruption` (signals).
+//! The program is [`run`]. Other front ends, such as the Python package, keep a file open and ask it the same
+//! questions: [`opened`]. `commands` has a file per command. They share: `arguments` (options with the same meaning
+//! everywhere), `inputs`, `input` and `progress` (reading), `subject` (a file and the data derived from it once),
+//! `report` (an answer as text, JSON or CSV), `export` (formats of other tools), `destination` (files to write),
+//! `interruption` (signals).
 //!
-//! A command computes no number. It gives the parts of its answer, facts and tables of typed cells, which are printed when
-//! they come, so that no answer is held whole. Files are written under temporary names and get their own when the command is
-//! over, all at once, or go when a signal ends it; `fleet pack` alone keeps what is whole. Paths that an overview, a dataset or
-//! an agent names are opened through `guarded` only.
+//! A command computes no number. It produces the parts of its answer, facts and tables of typed cells, which are
+//! printed as they arrive, so that no answer is held as a whole. Files are written under temporary names and renamed
+//! when the command ends, all at once, or removed if a signal ends it; only `fleet pack` keeps each complete file.
+//! Paths named by an overview, a dataset or an agent are opened only through `guarded`.
 //!
 //! Exit codes: 0 success, 1 bad input, 2 wrong usage, 3 a broken budget, a damaged file given to `check` or a plan that
-//! does not fit, or that of a recorded program; of several failures the gravest decides.
+//! does not fit, or that of a recorded program; if several things fail, the most serious decides.
 
 // Lowest first: a module uses those of groups above its own.
 
@@ -68,7 +69,7 @@ pub use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::temporary::Writing;
 
-/// Shows what a PyTorch CUDA memory snapshot holds.
+/// Shows what a PyTorch CUDA memory snapshot contains.
 ///
 /// A snapshot is the file that torch.cuda.memory._dump_snapshot() writes: a pickle, also compressed
 /// with gzip or zstd, zipped, as JSON, or inside the HTML of torch's trace_plot. Files are only
@@ -149,9 +150,9 @@ enum Command {
 
 /// Runs the program with these arguments, the first of which is its name. Returns its exit code.
 ///
-/// It belongs to a process of its own: signals end it, and standard output and error are its.
+/// Needs a process of its own: signals end it, and it uses standard output and error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    // If it fails, an interruption may leave a temporary file behind, and nothing else is lost.
+    // If it fails, an interruption may leave a temporary file behind; nothing else is lost.
     #[cfg(unix)]
     drop(interruption::watch());
     let matches = help::program().try_get_matches_from(arguments);
@@ -165,13 +166,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     inputs::report_all(failures).map_or_else(fail, |()| 0)
 }
 
-/// Names the command that opens a file, if there is one in place of a command, and says what chooses colours.
+/// Suggests the command that opens a file, if a file is named in place of a command, and the option that sets colours.
 fn hinted(mut answer: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(word)) = answer.get(ContextKind::InvalidArg)
         && (word.starts_with("--color") || word.starts_with("--colour"))
         && answer.get(ContextKind::SuggestedArg).is_none()
     {
-        let hint = "colours follow the terminal: NO_COLOR=1 takes them away, CLICOLOR_FORCE=1 keeps them in a pipe";
+        let hint = "colours follow the terminal: NO_COLOR=1 turns them off, CLICOLOR_FORCE=1 keeps them in a pipe";
         let hint = ContextValue::StyledStrs(vec![hint.into()]);
         answer.insert(ContextKind::Suggested, hint);
     }
@@ -185,7 +186,7 @@ fn hinted(mut answer: clap::Error) -> clap::Error {
     answer
 }
 
-/// Prints help, the version, or what is wrong with the arguments.
+/// Prints help, the version, or an error in the arguments.
 fn print_answer(answer: &clap::Error) -> u8 {
     let printed = answer.print().and_then(|()| io::stdout().flush());
     match printed.map_err(output::unwritten) {
@@ -232,7 +233,7 @@ fn run_command(command: &Command) -> Result<(), Failure> {
     }
 }
 
-/// The commands that can be put to files and to snapshots that are open; `None` for others.
+/// Runs a command that works on files and on open snapshots; `None` for others.
 fn ask(command: &Command, source: &mut Source<'_>) -> Option<Result<(), Failure>> {
     Some(match command {
         Command::Brief(options) => brief::run(options, source),

@@ -1,4 +1,4 @@
-//! The program `vramscope`: a thin end of the library.
+//! The program `vramscope`: a thin wrapper around the library.
 
 use std::env;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
-//! `vramscope mcp`: the questions as tools of the Model Context Protocol, over standard input and output.
+//! `vramscope mcp`: the commands as tools of the Model Context Protocol, over standard input and output.
 //!
-//! The tools are this program's own commands with `--json`. Answers are bounded, since agents pay for each line.
+//! The tools run this program's own commands with `--json`. Answers are bounded, since agents pay for each line.
 
 mod lines;
 
@@ -28,19 +28,19 @@ use crate::input::{is_log_file, is_stdin};
 use crate::inputs;
 use crate::opened::{self, Opened};
 
-/// The longest answer, in bytes.
+/// Maximum length of an answer, in bytes.
 const MOST_BYTES: usize = 16 << 10;
 
-/// Rows per table in the first try; fewer where the answer is too long.
+/// Rows per table in the first try; fewer if the answer is too long.
 const ROWS: u64 = 10;
 
-/// Rows per table that may be asked for: so many fit into no answer.
+/// Maximum number of rows per table; no answer has room for more.
 const MOST_ROWS: u64 = 1000;
 
-/// Files that `question` opens at once: it has all of them in memory.
+/// Maximum number of files that `question` opens at once: all of them are in memory.
 const MOST_FILES: usize = 16;
 
-/// The commands that `question` puts. `fleet` has its question as the first argument.
+/// The commands of `question`. `fleet` takes its question as the first argument.
 const QUESTIONS: [&str; 10] = [
     "oom",
     "leaks",
@@ -56,8 +56,8 @@ const QUESTIONS: [&str; 10] = [
 
 /// Answer an agent's questions over the Model Context Protocol, on standard input and output
 ///
-/// Two tools: `brief`, one answer of 4 KiB on what failed or peaked, why and where; and `question`, which puts one of this
-/// program's commands with bounded tables. Files are only read.
+/// Two tools: `brief`, one answer of 4 KiB on what failed or peaked, why and where; and `question`, which runs one of
+/// this program's commands with bounded tables. Files are only read.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {}
@@ -130,7 +130,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// What failed, which may repeat what was asked, in no more bytes than an answer.
+/// The text of a failure, which may repeat the question, cut to the length of an answer.
 fn cut(mut text: String) -> String {
     if text.len() > MOST_BYTES {
         let end = "…";
@@ -169,7 +169,7 @@ fn tools() -> Vec<Tool> {
     vec![
         tool(
             "brief",
-            "What failed or peaked, why, where, and what would help, in one bounded answer. Begin here: `next` in the answer has the commands that tell more.",
+            "What failed or peaked, why, where, and what would help, in one bounded answer. Begin here: `next` in the answer has commands for details.",
             brief,
         ),
         tool(
@@ -196,7 +196,8 @@ fn called(name: &str, mut arguments: Map<String, Value>) -> Result<String, Failu
     }
     if files.iter().any(|file| is_stdin(file)) {
         return Err(Failure::Usage(
-            "`files` has -, but over standard input come these questions: name a file".to_owned(),
+            "`files` contains -, but standard input carries these questions: name a file"
+                .to_owned(),
         ));
     }
     match name {
@@ -224,7 +225,7 @@ fn called(name: &str, mut arguments: Map<String, Value>) -> Result<String, Failu
     }
 }
 
-/// Takes an argument out of a call's; `None` where it is left out.
+/// Takes an argument out of a call; `None` if it was left out.
 fn taken<T: DeserializeOwned>(
     arguments: &mut Map<String, Value>,
     name: &str,
@@ -241,7 +242,7 @@ fn no_further(arguments: &Map<String, Value>) -> Result<(), Failure> {
     }
 }
 
-/// Puts a command to the files, with as many rows as the answer's length allows.
+/// Runs a command on the files, with as many rows as the answer's length allows.
 fn question(
     command: &str,
     words: &[String],
@@ -308,17 +309,17 @@ fn question(
     })
 }
 
-/// The number of `--limit=N`.
+/// The number in `--limit=N`.
 fn number(option: &str) -> Option<usize> {
     option.strip_prefix("--limit=")?.parse().ok()
 }
 
-/// What is written for people is indented.
+/// Parses an answer; those written for people are indented.
 fn parsed(answer: &[u8]) -> Result<Value, Failure> {
     serde_json::from_slice(answer).map_err(|error| Failure::Input(error.to_string()))
 }
 
-/// The answer with as many rows per table as its length allows, if their number can be limited.
+/// The answer with as many rows per table as its length allows, if the number can be limited.
 fn bounded(
     mut rows: u64,
     has_limit: bool,
@@ -340,7 +341,7 @@ fn bounded(
     }
 }
 
-/// Takes `--limit N` out of the words of a command, of which 0 is all rows; `None` where it is not there, or is no number.
+/// Removes `--limit N` from a command's words, where 0 is all rows; `None` if it is missing or not a number.
 fn taken_limit(words: &mut Vec<String>) -> Option<u64> {
     let place = words
         .iter()
@@ -354,7 +355,7 @@ fn taken_limit(words: &mut Vec<String>) -> Option<u64> {
     Some(if number == 0 { MOST_ROWS } else { number })
 }
 
-/// Rows for another try, where an answer with so many, at least two, had too many bytes.
+/// Number of rows for another try, after an answer with this many, at least two, had too many bytes.
 fn fewer(rows: u64, bytes: usize) -> u64 {
     let fitting = rows.saturating_mul(MOST_BYTES as u64) / bytes as u64;
     fitting.clamp(1, rows - 1)
@@ -381,7 +382,7 @@ mod tests {
             (bytes(rows) > MOST_BYTES).then(|| fewer(rows, bytes(rows)))
         });
         assert_eq!(tries.collect::<Vec<_>>(), [1000, 32, 29, 28]);
-        // Also where rows are not what makes it long.
+        // Even if rows are not what makes it long.
         assert_eq!(fewer(2, MOST_BYTES + 1), 1);
         assert_eq!(fewer(1000, usize::MAX), 1);
     }

@@ -1,5 +1,5 @@
-//! The system's allocator, which remembers whether it refused memory: `interruption` has to tell such an abort from others.
-//! And a limit to what it hands out.
+//! The system's allocator, which remembers whether it refused memory, so that `interruption` can recognise such an
+//! abort. It can also limit how much it allocates.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint;
@@ -13,12 +13,12 @@ static WAS_REFUSED: AtomicBool = AtomicBool::new(false);
 
 static WAS_OVER_LIMIT: AtomicBool = AtomicBool::new(false);
 
-/// The most bytes that may be held, beside what was before the limit.
+/// The most bytes that may be allocated, in addition to those from before the limit.
 static LIMIT: AtomicIsize = AtomicIsize::new(UNLIMITED);
 
 const UNLIMITED: isize = isize::MAX;
 
-/// How many are held, counted only where there is a limit.
+/// Bytes allocated; counted only while there is a limit.
 static HELD: AtomicIsize = AtomicIsize::new(0);
 
 struct Remembering;
@@ -28,8 +28,8 @@ pub(crate) fn was_refused() -> bool {
     WAS_REFUSED.load(Ordering::Relaxed)
 }
 
-/// Whether not even a little memory is to be had now: as much as a library in C takes at once. Such libraries ask the
-/// system themselves, so what they are refused is not remembered.
+/// Whether not even a little memory is available now: as much as a C library takes at once. Such libraries allocate
+/// from the system directly, so a refusal is not remembered here.
 #[expect(unsafe_code, reason = "it asks the allocator")]
 pub(crate) fn is_exhausted() -> bool {
     const LITTLE: Layout = Layout::new::<[u8; 1 << 20]>();
@@ -43,7 +43,7 @@ pub(crate) fn is_exhausted() -> bool {
     false
 }
 
-/// Refuses what is allocated from now on beyond so many bytes.
+/// From now on, refuses allocations beyond this many bytes.
 #[cfg(feature = "sql")]
 pub(crate) fn limit(bytes: u64) {
     LIMIT.store(
@@ -57,7 +57,7 @@ pub(crate) fn was_over_limit() -> bool {
     WAS_OVER_LIMIT.load(Ordering::Relaxed)
 }
 
-/// Counts what is allocated where that is limited; returns whether it may be.
+/// Counts an allocation if there is a limit; returns whether it is allowed.
 fn take(bytes: usize) -> bool {
     let limit = LIMIT.load(Ordering::Relaxed);
     if limit == UNLIMITED {
@@ -71,14 +71,14 @@ fn take(bytes: usize) -> bool {
     !is_over
 }
 
-/// Counts what is freed. What was allocated before the limit makes that less than nothing.
+/// Counts freed memory. Memory from before the limit makes the count negative.
 fn give(bytes: usize) {
     if LIMIT.load(Ordering::Relaxed) != UNLIMITED {
         HELD.fetch_sub(bytes.cast_signed(), Ordering::Relaxed);
     }
 }
 
-/// Allocates so many bytes unless they are over the limit, and remembers a refusal.
+/// Allocates unless that exceeds the limit, and remembers a refusal.
 fn taken(bytes: usize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
     let memory = match take(bytes) {
         true => allocate(),

@@ -1,5 +1,5 @@
-//! A snapshot that stays open and is asked again and again, for other ends than the program: they get the program's
-//! own answers, as its `--json` prints them, and its own words where something fails.
+//! A snapshot that stays open and is queried repeatedly by other front ends than the program. They get the program's
+//! own answers, as printed with `--json`, and its own error messages.
 //!
 //! Nothing here prints, and no file is written.
 
@@ -23,7 +23,7 @@ use crate::inputs::Source;
 use crate::subject::Subject;
 use crate::{Arguments, ask, help};
 
-/// The commands that open snapshots answer.
+/// The commands that can be run on open snapshots.
 const QUESTIONS: [&str; 16] = [
     "brief",
     "info",
@@ -43,8 +43,8 @@ const QUESTIONS: [&str; 16] = [
     "stats",
 ];
 
-/// Bytes that any answer may have, and for each byte that was read, after unwrapping: with `--stack` a file of some
-/// kilobytes may write out a stack of thousands of frames thousands of times. A genuine one needs 30.
+/// Bytes that any answer may have, plus an allowance for each byte read, after decompression: with `--stack` a file of
+/// a few kilobytes may repeat a stack of thousands of frames thousands of times. A genuine one needs 30.
 const FREE_BYTES: usize = 64 << 20;
 const PER_BYTE: usize = 100;
 
@@ -59,7 +59,7 @@ impl Opened {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is no snapshot.
+    /// When it cannot be read, or is not a snapshot.
     pub fn file(path: &Path, on_progress: &mut OnProgress<'_>) -> Result<Self, Failure> {
         let file = input::open_file(path)?;
         let file_bytes = input::regular_bytes(&file);
@@ -67,10 +67,10 @@ impl Opened {
         Self::read(name, file, file_bytes, on_progress)
     }
 
-    /// Reads what a file would hold. `name` stands in answers in place of its path.
+    /// Reads a file's content from memory. Answers show `name` instead of its path.
     ///
     /// # Errors
-    /// When it is no snapshot.
+    /// When it is not a snapshot.
     pub fn bytes(
         name: &str,
         bytes: &[u8],
@@ -90,7 +90,7 @@ impl Opened {
         Ok(Self(Arc::new(Subject::of(name, snapshot, None)?)))
     }
 
-    /// The file's path, or the name that was given to it.
+    /// The file's path, or the name given instead.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
@@ -102,7 +102,7 @@ impl Opened {
         &self.0.recording
     }
 
-    /// The device with the highest peak, the first of equals; `None` if the file has none.
+    /// The device with the highest peak, the first among equals; `None` if the file has none.
     #[must_use]
     pub fn first_device(&self) -> Option<DeviceIndex> {
         self.0.first_device()
@@ -121,7 +121,7 @@ impl Opened {
         Ok(devices.filter(move |known| device.is_none_or(|device| device == known.index())))
     }
 
-    /// What is damaged in the file: a line for each kind, as commands print them to standard error.
+    /// The damage in the file: a line for each kind, as commands print it to standard error.
     #[must_use]
     pub fn damage(&self) -> Vec<String> {
         let damage = self.0.snapshot.warnings.damage();
@@ -130,16 +130,16 @@ impl Opened {
             .collect()
     }
 
-    /// Puts a command's question to this snapshot, or to this one and others. `arguments` are the command's name, its
-    /// options and, behind `--`, what stands before the names of files. Returns what `--json` prints, and of `html` the page.
+    /// Runs a command on this snapshot, or on this one and others. `arguments` are the command's name, its options and,
+    /// after `--`, the arguments before the names of files. Returns what `--json` prints, or the page for `html`.
     ///
     /// # Errors
-    /// When the arguments are wrong, the command is none for open snapshots, or the snapshot lacks what it needs.
+    /// When the arguments are wrong, the command does not work on open snapshots, or the snapshot lacks the data.
     pub fn ask(&self, others: &[Self], arguments: &[String]) -> Result<Vec<u8>, Failure> {
         let command = arguments.first().map_or("", String::as_str);
         if !QUESTIONS.contains(&command) {
             return Err(Failure::Usage(format!(
-                "{command} is no question to a snapshot that is open; there are {}. Other commands are for the \
+                "{command} does not work on an open snapshot; these do: {}. Other commands are for the \
                  command line",
                 QUESTIONS.join(", ")
             )));
@@ -147,7 +147,7 @@ impl Opened {
         self.answer(others, arguments)
     }
 
-    /// The page with this snapshot inside: what `vramscope html` writes with these options.
+    /// The page with this snapshot inside, as `vramscope html` writes it with these options.
     ///
     /// # Errors
     /// When the options are wrong, or the page is not built into this program.
@@ -157,7 +157,7 @@ impl Opened {
         self.answer(&[], &arguments)
     }
 
-    /// A picture of this snapshot as SVG: what `vramscope plot` draws with these options.
+    /// A picture of this snapshot as SVG, as `vramscope plot` draws it with these options.
     ///
     /// # Errors
     /// When the options are wrong, or there is nothing to draw.
@@ -183,7 +183,7 @@ impl Opened {
     }
 }
 
-/// Puts `vramscope fleet` to files. `arguments` are its own, those of the command line. Returns what `--json` prints.
+/// Runs `vramscope fleet` on files. `arguments` are those of the command line. Returns what `--json` prints.
 ///
 /// # Errors
 /// As on the command line.
@@ -191,7 +191,7 @@ pub(crate) fn fleet(arguments: &[&str]) -> Result<Vec<u8>, Failure> {
     answered(&[&["fleet"], arguments].concat(), &[], FREE_BYTES)
 }
 
-/// The answer to a command line, of which the snapshots may be open.
+/// The answer to a command line, whose snapshots may be open.
 fn answered(
     arguments: &[&str],
     subjects: &[Arc<Subject>],
@@ -216,7 +216,7 @@ fn answered(
     Ok(answer.bytes)
 }
 
-/// The viewer as one file without a snapshot inside: another page hands it some by messages.
+/// The viewer as one file without a snapshot; another page sends it some by messages.
 ///
 /// # Errors
 /// When the page is not built into this program.
@@ -224,7 +224,7 @@ pub fn viewer() -> Result<String, Failure> {
     html::viewer()
 }
 
-/// An answer that is being written. Where it would be too large, writing fails.
+/// An answer being written. Writing fails if it becomes too large.
 struct Answer {
     bytes: Vec<u8>,
     most_bytes: usize,
@@ -248,7 +248,7 @@ impl Write for Answer {
     }
 }
 
-/// Fails for words in place of files, beside the names of the open ones: nothing would read them.
+/// Fails for arguments in place of files, besides the names of the open ones: nothing would read them.
 fn only_files(matches: &ArgMatches, open: usize) -> Result<(), Failure> {
     let Some((command, options)) = matches.subcommand() else {
         return Ok(());
@@ -264,12 +264,11 @@ fn only_files(matches: &ArgMatches, open: usize) -> Result<(), Failure> {
     }
 }
 
-/// What is wrong with arguments, without the program's name and its usage.
+/// What is wrong with the arguments, without the program's name and its usage.
 fn wrong(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::MissingRequiredArgument {
-        // The name of the open snapshot stands where that belongs, so clap misses the file.
-        let missing =
-            "what stands before the file on the command line is missing, as a moment or a filter";
+        // The open snapshot's name takes the file's place, so clap misses the file.
+        let missing = "the argument before the file is missing, such as a moment or a filter";
         return Failure::Usage(missing.to_owned());
     }
     let text = error.to_string();

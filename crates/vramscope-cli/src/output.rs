@@ -8,16 +8,16 @@ use crate::failure::Failure;
 use crate::harmless::{Harmless, printable};
 use crate::progress;
 
-/// Prints a text. Colours are removed where nobody would see them: in a file, a pipe, or with `NO_COLOR`
-/// set. Parts of the text that come from a snapshot must have gone through [`printable`].
+/// Prints a text. Colours are removed where they would not be seen: in a file, a pipe, or with `NO_COLOR` set. Parts of
+/// the text that come from a snapshot must have gone through [`printable`].
 ///
 /// # Errors
-/// [`Failure::ClosedPipe`] when the reader has closed the pipe, else the error of writing.
+/// [`Failure::ClosedPipe`] when the reader has closed the pipe, else the write error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     styled(|out| out.write_all(text.as_bytes()))
 }
 
-/// Like [`print`], for a text that `write` makes piece by piece.
+/// Like [`print`], for a text that `write` produces piece by piece.
 pub(crate) fn styled(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let stdout = anstream::AutoStream::auto(io::stdout().lock());
     let mut out = io::BufWriter::new(stdout);
@@ -31,12 +31,12 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     stream(|out| out.write_all(bytes))
 }
 
-/// Writes data to standard output while they are produced, of any length: unchanged into a pipe or a file,
-/// through [`Harmless`] on a terminal.
+/// Writes data of any length to standard output while it is produced: unchanged into a pipe or a file, through
+/// [`Harmless`] on a terminal.
 ///
 /// # Errors
-/// [`Failure::ClosedPipe`] when the reader has closed the pipe, [`Failure::Usage`] for binary data on a terminal,
-/// else the error of writing.
+/// [`Failure::ClosedPipe`] when the reader has closed the pipe, [`Failure::Usage`] for binary data on a terminal, else
+/// the write error.
 pub(crate) fn pipe(
     is_text: bool,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
@@ -70,13 +70,13 @@ pub(crate) fn csv_error(error: csv::Error) -> io::Error {
     }
 }
 
-/// Lets `write` print a text piece by piece, for texts that are too long to be held at once.
+/// Lets `write` print a text piece by piece, if it is too long to be held at once.
 pub(crate) fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     pipe(true, |out| write(out).map_err(unwritten))
 }
 
-/// Prints why a command failed; [`Failure`] keeps texts from files on their line. A closed pipe needs no words: its reader had all it wanted.
-/// Nor does a program that has said itself why it ended.
+/// Prints why a command failed; [`Failure`] keeps texts from files on one line. A closed pipe needs no message: its
+/// reader had all it wanted. Nor does a program that has itself said why it ended.
 pub(crate) fn report(failure: &Failure) {
     match failure {
         Failure::ClosedPipe => return,
@@ -86,12 +86,12 @@ pub(crate) fn report(failure: &Failure) {
     note(&format!("error: {failure}\n"));
 }
 
-/// Prints what makes an answer doubtful, on one line.
+/// Prints a reason to doubt an answer, on one line.
 pub(crate) fn warn(text: &str) {
     note(&format!("warning: {}\n", printable(text)));
 }
 
-/// Writes to standard error. If that fails too, there is nobody left to tell.
+/// Writes to standard error. If that fails too, there is nowhere to report it.
 pub(crate) fn note(text: &str) {
     progress::suspend(|| {
         let mut stderr = io::stderr().lock();

@@ -4,13 +4,12 @@ use vramscope_serve::{Asset, Page};
 
 use crate::failure::Failure;
 
-/// All its files; none if the program was built without it.
+/// All of its files; none if the program was built without it.
 const ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// The page.
 ///
 /// # Errors
-/// With build instructions, if the program was built without it.
+/// If the program was built without it; the message says how to build it.
 pub(crate) fn of_program() -> Result<Page, Failure> {
     if !ASSETS.is_empty() {
         return Ok(Page::of_program(ASSETS));

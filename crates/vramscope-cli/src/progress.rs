@@ -1,4 +1,4 @@
-//! Progress bars on the terminal; none where standard error is no terminal.
+//! Progress bars on the terminal; none if standard error is not a terminal.
 //!
 //! No bar appears in the first second, and each is erased before other output. Bars have no colours.
 
@@ -20,7 +20,7 @@ pub(crate) fn suspend<T>(write: impl FnOnce() -> T) -> T {
     SCREEN.suspend(write)
 }
 
-/// Shows no bars from now on: what a command writes to the terminal would be drawn over.
+/// Shows no bars from now on: they would overwrite a command's output.
 pub(crate) fn end() {
     SCREEN.set_draw_target(ProgressDrawTarget::hidden());
 }

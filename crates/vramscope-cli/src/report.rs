@@ -1,8 +1,8 @@
 //! A command's answer: figures and tables, printed as text, JSON or CSV.
 //!
-//! Parts are written one after the other while they come, and rows while they are made. All three forms come from the
-//! same cells, so they cannot disagree. Text rounds and aligns;
-//! JSON and CSV have exact numbers under keys that carry their unit (`peak_bytes`, `start_us`).
+//! Parts are written one after the other as they arrive, and rows as they are produced. All three forms come from the
+//! same cells, so they cannot disagree. Text rounds and aligns; JSON and CSV have exact numbers under keys with their
+//! unit (`peak_bytes`, `start_us`).
 
 mod csv;
 mod json;
@@ -23,10 +23,10 @@ use crate::failure::Failure;
 use crate::harmless::printable;
 use crate::output::{self, wrap};
 
-/// The version of the JSON layout. It rises when a key is removed or changes its meaning.
+/// The version of the JSON layout. It increases when a key is removed or changes its meaning.
 pub(crate) const SCHEMA: u32 = 3;
 
-/// The most rows of a table in text, unless the user sets a limit.
+/// Maximum number of rows of a table in text, unless the user sets a limit.
 const TEXT_ROWS: usize = 20;
 
 /// One value. Its kind decides how it is printed.
@@ -58,7 +58,7 @@ pub(crate) enum Cell {
     Address(u64),
     /// Printed as yes or no.
     Flag(bool),
-    /// JSON that is passed on: a value from the file, or figures that differ from row to row.
+    /// JSON that is passed through: a value from the file, or figures that differ from row to row.
     Json(serde_json::Value),
 }
 
@@ -84,33 +84,33 @@ pub(crate) fn word(value: impl Serialize) -> Option<String> {
 
 /// One named figure of a part.
 pub(crate) struct Fact {
-    /// Its JSON key, with its unit: `peak_bytes`; if empty, the figure appears in text only.
+    /// The JSON key, with its unit: `peak_bytes`; if empty, the figure appears only in text.
     pub(crate) key: &'static str,
-    /// The label in text; if empty, the figure appears in JSON only.
+    /// The label in text; if empty, the figure appears only in JSON.
     pub(crate) label: &'static str,
     pub(crate) cell: Cell,
-    /// A remark behind the value in text; not in JSON.
+    /// A remark after the value in text; not in JSON.
     pub(crate) remark: String,
 }
 
 /// One column of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Column {
-    /// Its JSON key and CSV header, with its unit.
+    /// The JSON key and CSV header, with its unit.
     pub(crate) key: &'static str,
     /// The heading in text.
     pub(crate) header: &'static str,
-    /// Whether the line for rows that are left out has the column's sum.
+    /// Whether the line for omitted rows has the column's sum.
     pub(crate) sums: bool,
     /// Whether text omits the column.
     pub(crate) is_detail: bool,
-    /// Whether its texts may go below those of the last column, in a narrow terminal.
+    /// In a narrow terminal, whether its texts may go below those of the last column.
     pub(crate) is_remark: bool,
 }
 
 /// Rows of cells, the most important first.
 pub(crate) struct Table {
-    /// Its JSON key: `call_sites`.
+    /// The JSON key: `call_sites`.
     pub(crate) key: &'static str,
     /// The heading in text; empty = no heading.
     pub(crate) title: String,
@@ -118,7 +118,7 @@ pub(crate) struct Table {
     pub(crate) rows: Box<dyn Rows>,
     /// Rows that only CSV prints, as it has no other table for them; text and JSON show them elsewhere.
     pub(crate) csv_rows: Vec<Vec<Cell>>,
-    /// Rows that were never built, as the limit would hide them.
+    /// Rows that were never made, because the limit would hide them.
     pub(crate) unmade: Option<Rest>,
 }
 
@@ -137,16 +137,16 @@ pub(crate) struct Part {
     pub(crate) file: String,
     /// The device; `None` = the whole file, or several.
     pub(crate) device: Option<DeviceIndex>,
-    /// What the device is called in titles, if that is not its number alone.
+    /// The device's name in titles, if that is not just its number.
     pub(crate) device_title: Option<String>,
     pub(crate) facts: Vec<Fact>,
     /// The first one is the main table, which CSV prints.
     pub(crate) tables: Vec<Table>,
-    /// Lines that only text has, before all else: what the rest says in other forms.
+    /// Lines only in text, before everything else; the rest has the same in other forms.
     pub(crate) prose: Vec<String>,
     /// Whole sentences: missing data, and advice.
     pub(crate) notes: Vec<String>,
-    /// What is damaged in the files, for JSON; all commands print it to standard error when they read a file.
+    /// Damage in the files, for JSON; all commands print it to standard error when they read a file.
     pub(crate) damage: Vec<Damage>,
 }
 
@@ -160,7 +160,7 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// All kinds of a file.
+    /// All kinds of damage in a file.
     pub(crate) fn of<'a>(file: &str, damage: impl Iterator<Item = &'a Warning>) -> Vec<Self> {
         let named = damage.map(|warning| Self {
             file: file.to_owned(),
@@ -193,7 +193,7 @@ impl Part {
         remark: impl Into<String>,
     ) {
         let remark = remark.into();
-        // Readers of JSON keep one of two values under the same key, and not all of them the same one.
+        // Readers of JSON keep only one of two values under the same key, and not always the same one.
         let is_new = |fact: &Fact| key.is_empty() || fact.key != key;
         debug_assert!(self.facts.iter().all(is_new), "{key}");
         self.facts.push(Fact {
@@ -204,7 +204,7 @@ impl Part {
         });
     }
 
-    /// Adds what only text says in this form; nothing if it is empty.
+    /// Adds a line that only text has in this form; nothing if it is empty.
     pub(crate) fn line(&mut self, label: &'static str, text: String) {
         self.fact(
             "",
@@ -213,13 +213,13 @@ impl Part {
         );
     }
 
-    /// Adds a paragraph to what text says first.
+    /// Adds a paragraph to the prose at the beginning of text.
     pub(crate) fn say(&mut self, first: &str, text: &str) {
         let lines = wrap::paragraph(first, text, wrap::PROSE_WIDTH);
         self.prose.extend(lines);
     }
 
-    /// Adds a table that text tells in words.
+    /// Adds a table that text puts in words.
     pub(crate) fn told<T: Send + 'static>(
         &mut self,
         key: &'static str,
@@ -269,7 +269,7 @@ impl Part {
     }
 }
 
-/// A column that has no sum.
+/// A column without a sum.
 pub(crate) const fn column(key: &'static str, header: &'static str) -> Column {
     Column {
         key,
@@ -288,7 +288,7 @@ pub(crate) const fn detail(key: &'static str) -> Column {
     }
 }
 
-/// A column of texts that may go below those of the last one, in a narrow terminal.
+/// A column of texts that may go below those of the last one in a narrow terminal.
 pub(crate) const fn remark(key: &'static str, header: &'static str) -> Column {
     Column {
         is_remark: true,
@@ -296,7 +296,7 @@ pub(crate) const fn remark(key: &'static str, header: &'static str) -> Column {
     }
 }
 
-/// A column that has a sum.
+/// A column with a sum.
 pub(crate) const fn sum(key: &'static str, header: &'static str) -> Column {
     Column {
         sums: true,
@@ -304,7 +304,7 @@ pub(crate) const fn sum(key: &'static str, header: &'static str) -> Column {
     }
 }
 
-/// Prints an answer in the form that the user asked for, each part when it comes. `command` is its name in JSON.
+/// Prints an answer in the form that the user chose, each part as it arrives. `command` is its name in JSON.
 pub(crate) fn print(
     command: &str,
     parts: impl IntoIterator<Item = Part>,
@@ -335,7 +335,7 @@ pub(crate) fn print(
     }
 }
 
-/// Writes an answer as JSON to where it was asked for.
+/// Writes an answer as JSON to its destination.
 pub(crate) fn write_json(
     out: &mut dyn Write,
     command: &str,
@@ -352,13 +352,13 @@ pub(crate) fn write_text(out: &mut dyn Write, part: &Part, show: Show) -> io::Re
     text::write(out, part, show, terminal_width())
 }
 
-/// Columns of the terminal, if standard output is one.
+/// The terminal's width in columns, if standard output is one.
 fn terminal_width() -> Option<usize> {
     let (_, columns) = console::Term::stdout().size_checked()?;
     Some(columns.into())
 }
 
-/// The number of rows that will be shown, of `rows`.
+/// How many of `rows` rows will be shown.
 pub(crate) fn rows_shown(rows: usize, show: Show) -> usize {
     match show.limit {
         Some(0) => rows,
@@ -370,7 +370,7 @@ pub(crate) fn rows_shown(rows: usize, show: Show) -> usize {
     }
 }
 
-/// The number of rows that are shown, and the rest.
+/// The number of rows shown, and the rest.
 fn cut(table: &Table, show: Show) -> (usize, Option<Rest>) {
     let count = table.rows.count();
     if table.unmade.is_some() {

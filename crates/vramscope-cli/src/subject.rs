@@ -1,4 +1,4 @@
-//! One file under its name, and which of its devices were asked for.
+//! One file under its name, and the requested devices.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -39,11 +39,10 @@ impl Deref for Subject {
 }
 
 impl Subject {
-    /// Reads a file, and prints what is damaged in it to standard error. With `device`, [`Self::devices`] has only that
-    /// one.
+    /// Reads a file, and prints its damage to standard error. With `device`, [`Self::devices`] has only that one.
     ///
     /// # Errors
-    /// When the file cannot be read, is no snapshot or lacks the device.
+    /// When the file cannot be read, is not a snapshot or lacks the device.
     pub(crate) fn load(path: &Path, device: Option<DeviceIndex>) -> Result<Self, Failure> {
         let name = display_name(path);
         let recording = Recording::of(read_silently(path)?);
@@ -51,7 +50,7 @@ impl Subject {
         Self::about(name, recording, device)
     }
 
-    /// As [`Self::load`] without a word, of a snapshot that was read from the file `name`.
+    /// Like [`Self::load`] without printing, for a snapshot that was read from the file `name`.
     pub(crate) fn of(
         name: String,
         snapshot: Snapshot,
@@ -118,20 +117,20 @@ impl Subject {
         Damage::of(&self.name, self.snapshot.warnings.damage())
     }
 
-    /// The device with the highest peak among those asked for; the first of equals. The host's memory comes last.
+    /// The requested device with the highest peak; the first among equals. Host memory comes last.
     pub(crate) fn main_device(&self) -> Option<Device<'_>> {
         self.devices().max_by_key(|device| weight(**device))
     }
 
-    /// The device with the highest peak in the file, the first of equals. The page shows it first.
+    /// The device with the highest peak in the file, the first among equals. The page shows it first.
     pub(crate) fn first_device(&self) -> Option<DeviceIndex> {
         let devices = self.recording.devices();
         let first = devices.max_by_key(|device| weight(*device));
         first.map(recording::Device::index)
     }
 
-    /// Collects one part per device that was asked for. A device that lacks the data says so in a note, unless all
-    /// of them lack it.
+    /// Collects one part per requested device. A device that lacks the data says so in a note, unless all of them lack
+    /// it.
     ///
     /// # Errors
     /// The first device's failure, when no device has an answer or the failure is the same for all.
@@ -165,7 +164,6 @@ impl Subject {
         answers.collect()
     }
 
-    /// The devices that were asked for.
     pub(crate) fn devices(&self) -> impl Iterator<Item = Device<'_>> {
         let devices = self.recording.devices();
         let wanted =
@@ -177,14 +175,13 @@ impl Subject {
     }
 }
 
-/// One device of a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Device<'a> {
     pub(crate) subject: &'a Subject,
     device: recording::Device<'a>,
 }
 
-/// How much a device comes before others: any GPU before the host, then by its peak, then by its number.
+/// The order of devices: any GPU before the host, then by peak, then by number.
 fn weight(device: recording::Device<'_>) -> (bool, u64, std::cmp::Reverse<DeviceIndex>) {
     let index = device.index();
     let is_gpu = !device.snapshot().is_host(index);

@@ -1,9 +1,9 @@
-//! Files under temporary names. They get their own when the command is over, all at once. And folders that are needed only
-//! meanwhile.
+//! Files under temporary names, which get their final names when the command ends, all at once. And folders that are
+//! needed only temporarily.
 //!
-//! Whatever ends the program before removes them, and the folders that were made for them: an error, a panic, or a
-//! signal, by way of `interruption`. Only SIGKILL, a crash of the machine, and memory
-//! refused in the instant in which a file is made leave them behind.
+//! If something ends the program earlier (an error, a panic, or a signal, through `interruption`), the files are
+//! removed, with the folders created for them. Only SIGKILL, a crash of the machine, and memory refused at the instant
+//! in which a file is created leave them behind.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::{Builder, TempPath};
 
-/// What this command has written so far, locked while files are created, renamed or removed.
+/// This command's files so far; locked while files are created, renamed or removed.
 static FILES: Mutex<Files> = Mutex::new(Files {
     unfinished: BTreeSet::new(),
     finished: Vec::new(),
@@ -28,13 +28,13 @@ static FILES: Mutex<Files> = Mutex::new(Files {
 pub(crate) struct Files {
     /// The temporary files that are being written.
     unfinished: BTreeSet<PathBuf>,
-    /// The complete ones, and the paths that they are to have.
+    /// The complete ones, with their final paths.
     finished: Vec<(TempPath, PathBuf)>,
-    /// The folders that did not exist before, each before those in it.
+    /// The folders that did not exist before, parents first.
     folders: Vec<PathBuf>,
-    /// The folders that go with all that is in them.
+    /// The folders that are removed with everything in them.
     passing: BTreeSet<PathBuf>,
-    /// Whether files have got their paths.
+    /// Whether files have got their final paths.
     is_kept: bool,
 }
 
@@ -56,7 +56,7 @@ impl Temporary {
         Ok((file, Self { path: Some(path) }))
     }
 
-    /// Lets the file, which is complete, have this path when the command is over.
+    /// Schedules the complete file to get this path when the command ends.
     pub(crate) fn finish(mut self, place: PathBuf) {
         if let Some(path) = self.path.take() {
             let mut files = lock();
@@ -82,13 +82,13 @@ impl Drop for Temporary {
     }
 }
 
-/// A temporary folder. When dropped, it is removed with all that is in it.
+/// A temporary folder. When dropped, it is removed with everything in it.
 pub(crate) struct PassingFolder {
     path: PathBuf,
 }
 
 impl PassingFolder {
-    /// Creates a folder in another one. `prefix` is the beginning of its name.
+    /// Creates a folder inside another one. `prefix` begins its name.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -100,11 +100,11 @@ impl PassingFolder {
         Ok(Self { path })
     }
 
-    /// Gives files in it other paths, for good, whose folders are made. A signal finds either all of them or none.
-    /// `first` is done before, as long as signals wait.
+    /// Moves files in it to other paths permanently, creating folders as needed. A signal finds either all of them or
+    /// none. `first` runs before, while signals already wait.
     ///
     /// # Errors
-    /// The first of `first` or of a file; those after it stay.
+    /// The first failure of `first` or of a file; the files after it stay.
     pub(crate) fn hand_out(
         &self,
         first: impl FnOnce() -> io::Result<()>,
@@ -117,7 +117,7 @@ impl PassingFolder {
                 to.parent().map_or(Ok(()), fs::create_dir_all)?;
                 fs::rename(self.path.join(from), to)
             };
-            // In between, another process may remove the folder as an empty one.
+            // Meanwhile another process may have removed the folder because it was empty.
             hand_out().or_else(|_| hand_out())
         })
     }
@@ -137,16 +137,16 @@ impl Drop for PassingFolder {
     }
 }
 
-/// Does something as a whole: signals wait until it is done.
+/// Runs `work` as a whole: signals wait until it is done.
 pub(crate) fn as_a_whole<T>(work: impl FnOnce() -> T) -> T {
     let _no_signal = lock();
     work()
 }
 
-/// Makes a folder and those that it is in, as far as they are missing.
+/// Creates a folder and its missing parents.
 ///
 /// # Errors
-/// When one cannot be made.
+/// When one cannot be created.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     let mut files = lock();
     let missing = path.ancestors().take_while(|folder| {
@@ -164,12 +164,12 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The command that writes. Dropped before [`Self::keep`], it removes what was written.
+/// The running command's output. If dropped before [`Self::keep`], it removes what was written.
 pub(crate) struct Writing;
 
 impl Writing {
-    /// Gives complete files their paths, and removes folders that nothing came into. A signal finds either all of them
-    /// or none. Returns the paths of those that cannot be renamed, which are removed.
+    /// Moves complete files to their final paths, and removes folders that stayed empty. A signal finds either all of
+    /// them or none. Returns the paths of files that cannot be renamed, which are removed.
     pub(crate) fn keep(self) -> Vec<(PathBuf, io::Error)> {
         let mut files = lock();
         files.is_kept = !files.finished.is_empty();
@@ -194,18 +194,18 @@ impl Drop for Writing {
     }
 }
 
-/// Whether files have got their paths: the command is over.
+/// Whether files have got their final paths: the command is done.
 pub(crate) fn is_kept() -> bool {
     lock().is_kept
 }
 
-/// Removes all that was written. As long as the result lives, nothing is created or renamed.
+/// Removes everything that was written. While the result lives, nothing is created or renamed.
 pub(crate) fn remove_all() -> impl DerefMut<Target = Files> {
     remove_listed(lock())
 }
 
-/// Like [`remove_all`]; `None` if files are being created or renamed for longer than `patience`: perhaps this very thread
-/// was stopped while it did so.
+/// Like [`remove_all`]; `None` if files are being created or renamed for longer than `patience`: perhaps this very
+/// thread was stopped while doing so.
 pub(crate) fn remove_all_within(patience: Duration) -> Option<impl DerefMut<Target = Files>> {
     let end = Instant::now() + patience;
     loop {
@@ -224,7 +224,7 @@ fn remove_listed(files: MutexGuard<'static, Files>) -> MutexGuard<'static, Files
     let finished = files.finished.iter().map(|(path, _)| &**path);
     let unfinished = files.unfinished.iter().map(PathBuf::as_path);
     for path in finished.chain(unfinished) {
-        // What cannot be removed stays: the program is about to end.
+        // A file that cannot be removed stays: the program is about to end.
         drop(fs::remove_file(path));
     }
     files.passing.iter().for_each(|path| remove_with_all(path));
@@ -232,16 +232,16 @@ fn remove_listed(files: MutexGuard<'static, Files>) -> MutexGuard<'static, Files
     files
 }
 
-/// Removes a folder into which other threads may still write.
+/// Removes a folder into which other threads may still be writing.
 fn remove_with_all(path: &Path) {
     let removed = || fs::remove_dir_all(path).is_ok() || !path.exists();
-    // What cannot be removed stays: the program is about to end.
+    // A folder that cannot be removed stays: the program is about to end.
     let _ = (0..5).any(|_| removed());
 }
 
 fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
-        // It fails where something is inside.
+        // Fails unless the folder is empty.
         drop(fs::remove_dir(folder));
     }
 }

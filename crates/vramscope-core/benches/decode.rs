@@ -1,7 +1,7 @@
 //! Times decoding and pairing of given files: `cargo bench -p vramscope-core --bench decode -- FILE…`.
 //!
-//! One line of JSON per file; `cargo xtask bench` reads them. Each file is read several times and the
-//! median is told, as a machine does other things too.
+//! Prints one line of JSON per file, which `cargo xtask bench` reads. Each file is read several times and the median
+//! printed, because other programs run on the machine, too.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -75,7 +75,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The most memory this process has held so far, in bytes; only Linux tells.
+/// The most memory this process has held so far, in bytes; only Linux reports it.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,12 +1,12 @@
 //! Replaces the names in a snapshot by keyed hashes, and keeps everything else.
 //!
-//! Equal names have equal hashes, with the same key also in other files. So equal code stays recognisable as
-//! equal, folders keep what they share, and all analyses of the result have the same numbers and shape.
+//! The same name has the same hash, also in other files with the same key. So equal code stays recognisable as
+//! equal, paths keep their shared folders, and every analysis of the result gives the same numbers and shape.
 //!
-//! [`RULES`] say what stays, each with examples. Everything else is hashed: a name that no rule knows costs
-//! readability, and never reveals somebody's words.
+//! [`RULES`] list what stays, with examples. Everything else is hashed: a name that no rule covers becomes less
+//! readable, but never reveals anything private.
 //!
-//! *Left out*: settings that no torch has, unknown keys, warnings other than of damage.
+//! *Left out*: settings that no torch has, unknown keys, and warnings other than those of damage.
 
 mod functions;
 mod keep;
@@ -40,13 +40,12 @@ pub use rules::{Kind, RULES, Rule};
 #[derive(Clone)]
 pub struct Anonymiser {
     key: [u8; 32],
-    /// What the user wants to keep.
+    /// Names to keep although no rule does.
     keep: Vec<Pattern>,
 }
 
 impl Anonymiser {
-    /// Hashes with a key. If the key is random and not kept, nobody can test by hashing whether a name was a certain
-    /// one.
+    /// Hashes with this key. If the key is random and then discarded, nobody can test guesses of a name against a hash.
     #[must_use]
     pub fn new(key: [u8; 32]) -> Self {
         Self {
@@ -55,28 +54,27 @@ impl Anonymiser {
         }
     }
 
-    /// Hashes with a key made from a text, so that separately hashed files have the same hashes. Whoever knows the
-    /// text can try names.
+    /// Hashes with a key made from a text, so that files hashed separately have the same hashes. Anyone who knows the
+    /// text can test guesses.
     #[must_use]
     pub fn salted(salt: &str) -> Self {
         let context = "vramscope 2026 names in anonymous snapshots";
         Self::new(blake3::derive_key(context, salt.as_bytes()))
     }
 
-    /// Keeps what matches any of the patterns as well: files by their whole paths, with their functions; functions by
-    /// their whole names; annotations and other labels by their whole texts.
+    /// Also keeps everything that matches one of the patterns: files by their whole path, together with their functions;
+    /// functions by their whole name; annotations and other labels by their whole text.
     #[must_use]
     pub fn keeping(self, keep: Vec<Pattern>) -> Self {
         Self { keep, ..self }
     }
 
-    /// Whether the user wants to keep a text.
     fn keeps(&self, text: &str) -> bool {
         self.keep.iter().any(|pattern| pattern.matches(text))
     }
 
-    /// The replacement of a name: its kind (`fn`, `dir`), `_`, and 40 bits as consonants, which form neither words nor
-    /// numbers.
+    /// The replacement of a name: its kind (`fn`, `dir`), `_`, and 40 bits written as consonants, which form neither words
+    /// nor numbers.
     fn tag(&self, kind: &str, name: &str) -> String {
         const LETTERS: &[u8; 16] = b"bcdfghjklmnpqrst";
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
@@ -132,7 +130,7 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
         new.extras
             .insert(DRY_RUN_KEY.to_owned(), serde_json::Map::new().into());
     }
-    // It holds figures only.
+    // A profile holds only figures.
     if let Some(profile) = Profile::of(snapshot) {
         profile.put(&mut new.extras);
     }
@@ -142,7 +140,7 @@ pub fn anonymise(snapshot: &Snapshot, anonymiser: &Anonymiser) -> Snapshot {
     new.keys = snapshot.keys;
     new.source.clone_from(&snapshot.source);
     new.warnings = snapshot.warnings.inherited();
-    // A captured file's own words would name it.
+    // The name of a captured file would name the program.
     new.producer = producer::of(&new);
     new
 }
@@ -200,7 +198,7 @@ fn annotations(transfer: &mut Transfer<'_>) {
         for text in [&mut mark.domain, &mut mark.category] {
             *text = text.map(|text| transfer.string(Role::Label, text));
         }
-        // A number may tell sizes or users of the program.
+        // A number may reveal sizes or users of the program.
         mark.payload = None;
     }
     transfer.to.annotations = annotations;

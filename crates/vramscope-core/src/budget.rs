@@ -1,4 +1,4 @@
-//! Counts what a file makes its reader reserve, and refuses what exceeds [`Limits`].
+//! Counts the memory that a file makes its reader reserve, and refuses what exceeds [`Limits`].
 //!
 //! Every table and buffer that a file can fill grows through a [`Budget`], so that running out of memory is an error
 //! like any other.
@@ -6,33 +6,33 @@
 use crate::Limits;
 use crate::limits::Read;
 
-/// Items for which a first buffer has room.
+/// First capacity of a buffer, in items.
 const FEWEST: usize = 4;
 
-/// Rows for which a table's first buffer has room.
+/// First capacity of a table, in rows.
 const FEWEST_ROWS: usize = 64;
 
 /// The error of a file that costs too much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NoRoom {
-    /// It asks for more heap bytes than this limit.
+    /// The file needs more heap bytes than this limit.
     Limit(u64),
-    /// Its first record comes after more bytes than this limit.
+    /// The first record comes after more bytes than this limit.
     NoRecord(u64),
-    /// The system has no memory for this many bytes more.
+    /// The system cannot provide this many more bytes.
     Memory(u64),
 }
 
 /// The system has no memory.
 pub(crate) struct Full;
 
-/// The heap bytes that a file has reserved, and those that it may.
+/// The heap bytes that a file has reserved, and how many it may reserve.
 pub(crate) struct Budget {
     limits: Limits,
     read: Read,
     /// Bytes of the unwrapped data, if known. Tables are sized by it.
     expected_bytes: Option<u64>,
-    /// Bytes that decompressors hold.
+    /// Bytes that decompressors hold at this time.
     window_bytes: u64,
     reserved_bytes: u64,
     allowed_bytes: u64,
@@ -60,10 +60,10 @@ impl Budget {
         self.read.unwrapped_bytes = bytes;
     }
 
-    /// Adjusts what is allowed to what has been read, of which decompressors hold `window_bytes`.
+    /// Adjusts the allowance to what has been read. Decompressors hold `window_bytes` of memory.
     ///
     /// # Errors
-    /// If the file has reserved more, or has unwrapped to too much without a record.
+    /// If the file has reserved more than it may, or has unwrapped to too much without a record.
     pub(crate) fn update(&mut self, read: Read, window_bytes: u64) -> Result<(), NoRoom> {
         self.read = read;
         self.window_bytes = window_bytes;
@@ -120,12 +120,12 @@ impl Budget {
             return Ok(());
         }
         let rows = self.rows_to_come(column.len()).max(more);
-        // The projection may be too large, for the limits or for the memory (wasm has 4 GiB).
+        // The projection may exceed the limits or the memory (wasm has 4 GiB).
         self.grow(column, rows).or_else(|_| self.room(column, more))
     }
 
-    /// Makes room for `most` rows, of which only a few may come, so that there must be room for as many again and again.
-    /// Without more than that, every call would move the whole buffer.
+    /// Makes room for `most` rows, of which few may come, so the next call asks for as much again. It reserves extra, or
+    /// every call would move the whole buffer.
     #[inline]
     pub(crate) fn room_ahead<T>(&mut self, column: &mut Vec<T>, most: usize) -> Result<(), NoRoom> {
         if column.capacity() - column.len() >= most {
@@ -157,7 +157,7 @@ impl Budget {
         })
     }
 
-    /// Counts what `reserve` adds: it makes a new buffer of `items`, and returns how many more there are than before.
+    /// Counts what `reserve` adds. It makes a new buffer of `items`, and returns how many more these are than before.
     pub(crate) fn extend(
         &mut self,
         item_bytes: usize,
@@ -165,14 +165,14 @@ impl Budget {
         reserve: impl FnOnce() -> Result<usize, Full>,
     ) -> Result<(), NoRoom> {
         let bytes = items.saturating_mul(item_bytes);
-        // The old buffer, which is among the reserved bytes, is held until its contents have been copied.
+        // The old buffer, already counted, is held until its contents have been copied.
         self.check(bytes)?;
         let added = reserve().map_err(|Full| NoRoom::Memory(bytes as u64))?;
         self.add(added * item_bytes);
         Ok(())
     }
 
-    /// An empty list with room for `count` items. It does not count, because it is held for a moment only.
+    /// An empty list with room for `count` items. It is not counted, because it is held only briefly.
     pub(crate) fn list<T>(&self, count: usize) -> Result<Vec<T>, NoRoom> {
         let bytes = count.saturating_mul(size_of::<T>());
         self.check(bytes)?;
@@ -182,7 +182,7 @@ impl Budget {
         Ok(list)
     }
 
-    /// The number of rows to make room for: projected by the density so far if the size is known, else as many again.
+    /// The number of rows to make room for: projected from the density so far if the file's size is known, else doubled.
     fn rows_to_come(&self, rows: usize) -> usize {
         let again = rows.max(FEWEST_ROWS);
         let read = self.read.unwrapped_bytes;

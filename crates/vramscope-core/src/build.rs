@@ -1,4 +1,4 @@
-//! Builds a snapshot from memory that was recorded in another way.
+//! Builds a snapshot from memory that was recorded by other means.
 //!
 //! Texts, frames, stacks and contexts come first, each interned. Then come the events of one device after the other,
 //! and then segments, each after its blocks. The result has the keys of torch 2.14, and

@@ -1,18 +1,18 @@
 //! GPUs by name, with the memory that programs find on them: a "24 GB" card has neither 24 GB nor 24 GiB of it.
 //!
-//! The figures are what torch's out-of-memory messages call "total capacity" in public reports, the lowest of several
-//! for each card: drivers and ECC differ by a few hundred MiB, and what fits into the least fits into all.
+//! The figures are the "total capacity" in torch's out-of-memory messages in public reports, the lowest of several for
+//! each card: drivers and ECC differ by a few hundred MiB, and what fits into the least fits into all.
 
 use crate::units::Bytes;
 
 /// A GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Card {
-    /// Its name, with its size where the name is that of several: `A100 80 GB`.
+    /// The name, with the size if several sizes have the same name: `A100 80 GB`.
     pub name: &'static str,
-    /// The size that it is sold with, in GB.
+    /// The advertised size, in GB.
     pub sold_gb: u64,
-    /// What programs find, in hundredths of a GiB.
+    /// The memory that programs find, in hundredths of a GiB.
     hundredths: u64,
 }
 
@@ -47,7 +47,7 @@ const fn card(name: &'static str, sold_gb: u64, hundredths: u64) -> Card {
     }
 }
 
-/// Words of names that tell cards of one size apart which have the same memory: torch and nvidia-smi write
+/// Words that distinguish cards of the same size and memory, and are ignored: torch and nvidia-smi write
 /// `NVIDIA A100-SXM4-80GB`.
 const IDLE_WORDS: [&str; 14] = [
     "sxm2",
@@ -65,10 +65,10 @@ const IDLE_WORDS: [&str; 14] = [
     "edition",
     "generation",
 ];
-/// What may stand before a name, or not.
+/// Optional words before a name.
 const MAKERS_WORDS: [&str; 6] = ["nvidia", "geforce", "quadro", "tesla", "amd", "rtx"];
 
-/// What is left of a name to compare: small letters and digits.
+/// The part of a name to compare: its letters in lower case, and its digits.
 fn plain(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
@@ -81,15 +81,15 @@ fn plain(name: &str) -> String {
 }
 
 impl Card {
-    /// The card that a name stands for, as torch, nvidia-smi or people write it: `NVIDIA GeForce RTX 4090`, `a100-80gb`, `h200`.
-    /// Without its size the name is that of the smallest: `a100`.
+    /// The card with this name, as torch, nvidia-smi or people write it: `NVIDIA GeForce RTX 4090`, `a100-80gb`, `h200`.
+    /// A name without a size means the smallest: `a100`.
     #[must_use]
     pub fn called(name: &str) -> Option<&'static Self> {
         let asked = plain(name);
         CARDS.iter().find(|card| card.names().contains(&asked))
     }
 
-    /// All that it is called, in [plain] letters: with its size, without the unit, and without both.
+    /// All names of the card in [plain] letters: with its size, with the size but no unit, and without both.
     fn names(&self) -> Vec<String> {
         let gb = self.sold_gb;
         let size = format!(" {gb} GB");
@@ -99,7 +99,7 @@ impl Card {
             .collect()
     }
 
-    /// The cards whose names begin most like this one, for those who meant one of them; none if no name has two letters of it.
+    /// The cards whose names share the longest beginning with this one, to suggest; none if no two letters agree.
     #[must_use]
     pub fn near(name: &str) -> Vec<&'static str> {
         let asked = plain(name);
@@ -118,13 +118,13 @@ impl Card {
         near.map(|card| card.name).collect()
     }
 
-    /// The bytes that a program finds on it.
+    /// The memory that a program finds on it.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         (self.hundredths * (1 << 30)).div_ceil(100)
     }
 
-    /// The same as a size to type: `23.52GiB`.
+    /// The memory as a size to type: `23.52GiB`.
     #[must_use]
     pub fn typed(&self) -> String {
         let (whole, rest) = (self.hundredths / 100, self.hundredths % 100);
@@ -132,14 +132,14 @@ impl Card {
     }
 }
 
-/// The smallest card with so many bytes; `None` if no known one has them.
+/// The smallest known card with at least this many bytes.
 #[must_use]
 pub fn smallest_with(bytes: u64) -> Option<&'static Card> {
     CARDS.iter().find(|card| card.bytes() >= bytes)
 }
 
-/// The question about a typed size that cards are sold with, such as `24GB`: none of them holds so much to the byte. `None`
-/// for all other texts, those with binary units among them.
+/// Asks back if the typed size is one that cards are advertised with, such as `24GB`, because no such card has exactly
+/// that much. `None` for all other texts, sizes with binary units included.
 #[must_use]
 pub fn is_a_card_meant(typed: &str) -> Option<String> {
     const GB: u64 = 1_000_000_000;
@@ -166,7 +166,7 @@ mod tests {
     fn cards_are_in_order_and_near_the_size_they_are_sold_with() {
         assert!(CARDS.is_sorted_by_key(Card::bytes));
         for card in CARDS {
-            // Nobody finds as many GiB as GB are promised, nor less than nine tenths of them.
+            // No card has as many GiB as it promises GB, and each has at least nine tenths of them.
             let sold = card.sold_gb << 30;
             let found = card.bytes();
             assert!(found < sold && found > sold / 10 * 9, "{}", card.name);
@@ -187,7 +187,7 @@ mod tests {
             ("h100", "H100 80 GB"),
             ("a100-80gb", "A100 80 GB"),
             ("a100-40", "A100 40 GB"),
-            // Of two that are called so, the smaller.
+            // Of two cards with this name, the smaller one.
             ("a100", "A100 40 GB"),
             ("v100", "V100 16 GB"),
             ("l4", "L4"),
@@ -216,7 +216,7 @@ mod tests {
         ] {
             assert_eq!(name(typed), Some(expected), "{typed}");
         }
-        // Other cards; and what is no name is a size, or nothing.
+        // Other cards, and texts that are not names: sizes, or nothing.
         for typed in [
             "a10",
             "l40",

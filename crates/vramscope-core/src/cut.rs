@@ -1,18 +1,17 @@
-//! Makes a range of a snapshot a snapshot of its own: smaller, valid, and equal between its ends. Or drops
+//! Makes a snapshot of a range of another one: smaller, valid, and equal to it within the range. Or drops
 //! [short-lived allocations](without_freed) from a whole snapshot.
 //!
 //! The events of a device between two moments become its trace, and its memory at the second moment becomes
-//! the final state. So everything computed from the events backwards, by this program or by torch's
-//! viewer, finds the same at every moment of the range as in the whole file: the live allocations, the
-//! active bytes, the reserved bytes. Only texts, frames and stacks that are still used are kept.
+//! the final state. So everything that this program or torch's viewer computes from the events backwards is the same
+//! at every moment of the range as in the whole file: the live allocations, the active bytes, the reserved bytes. Only
+//! texts, frames and stacks that are still used are kept.
 //!
-//! Without segments there is no final state that could tell what is live. Then the trace begins with events that
-//! repeat what was live before it, and the file tells how many those are.
+//! Without segments there is no final state to show what is live. Then the trace begins with events that repeat the
+//! allocations live before it, and the file says how many these are.
 //!
-//! The format cannot express everything. The stack of an allocation that began before the range and ended in it
-//! is lost (that of one live at the end of the range is kept in its block), and rounding is
-//! derived if the file's own final state does not tell. Pinned host memory
-//! is left out, because its events share no moments with a device's.
+//! The format cannot express everything. The stack of an allocation that began before the range and ended in it is lost
+//! (that of one live at the end of the range is kept in its block), and rounding is derived where the file's own final state
+//! does not state it. Pinned host memory is left out, because its events share no moments with a device's.
 
 mod before;
 mod freed;
@@ -35,7 +34,7 @@ pub use freed::{is_of_freed, without_freed};
 pub struct Piece<'a> {
     /// The device.
     pub device: Device<'a>,
-    /// First and last moment, both included. Moments beyond the last one count as the last.
+    /// First and last moment, both included. Later moments than the recording's last count as the last.
     pub moments: Moments,
 }
 
@@ -51,7 +50,7 @@ impl Piece<'_> {
     }
 }
 
-/// Cuts `pieces`, at most one per device, out of `recording`. Other devices keep their number, but have
+/// Cuts `pieces`, at most one per device, out of `recording`. Other devices keep their numbers, but have
 /// no events and no segments.
 #[must_use]
 pub fn cut(recording: &Recording, pieces: &[Piece<'_>]) -> Snapshot {
@@ -88,7 +87,7 @@ pub fn cut(recording: &Recording, pieces: &[Piece<'_>]) -> Snapshot {
     transfer.to
 }
 
-/// The events that lead from the first moment to the last.
+/// Copies the events between the first and the last moment.
 fn events(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
     let (from, to) = piece.bounds();
     let first = piece.device.history.first_event;
@@ -99,8 +98,8 @@ fn events(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
     }
 }
 
-/// How the trace of a piece begins, of which `carried` events repeat what was live; `None` for the whole of a file that is
-/// itself whole.
+/// How the trace of a piece begins; its first `carried` events repeat what was live. `None` for a whole recording that
+/// is not itself cut.
 fn beginning(piece: &Piece<'_>, carried: u64) -> Option<CutOff> {
     let history = piece.device.history;
     let from = u64::from(piece.bounds().0);
@@ -117,7 +116,7 @@ fn beginning(piece: &Piece<'_>, carried: u64) -> Option<CutOff> {
     })
 }
 
-/// Copies what concerns the file as a whole.
+/// Copies everything that belongs to no device.
 fn facts(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
     let from = transfer.from;
     let names = from.events.other_actions.clone();
@@ -132,11 +131,11 @@ fn facts(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
         for device in &mut profile.devices {
             let mut pieces = pieces.iter();
             let piece = pieces.find(|piece| piece.device.index() == device.device);
-            // Else what was in use before is among the blocks.
+            // Otherwise the allocations from before are among the blocks.
             if piece.is_none_or(|piece| !piece.device.is_without_segments()) {
                 device.before_bytes = 0;
             }
-            // What was most within a part is not known.
+            // The highest total within a part is not known.
             if piece.is_none_or(|piece| !piece.is_whole()) {
                 device.peak_reserved_bytes = None;
             }

@@ -10,7 +10,7 @@ use crate::model::{ContainerKind, WarningKind};
 /// `Display` gives one line with the fault and its place. [`Error::advice`] says what to do.
 #[derive(Debug)]
 pub struct Error {
-    /// The fault.
+    /// What is wrong.
     pub kind: ErrorKind,
     /// Offset of the fault in the unwrapped data, in bytes.
     pub offset: u64,
@@ -26,17 +26,17 @@ pub struct Error {
 #[derive(Debug, PartialEq, Eq, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No bytes at all.
+    /// The file has no bytes.
     #[error("the file is empty (0 bytes)")]
     Empty,
-    /// A container around no bytes at all.
+    /// A container has no bytes in it.
     #[error("it unpacks to an empty file (0 bytes)")]
     EmptyInside,
     /// The file is cut off.
     #[error("the file ends early: {0}")]
     Truncated(&'static str),
     /// An unknown format.
-    #[error("this is no memory snapshot: neither pickle, JSON, HTML, gzip, zstd nor zip")]
+    #[error("this is not a memory snapshot: neither pickle, JSON, HTML, gzip, zstd nor zip")]
     UnknownFormat,
     /// A file of another kind that is often mistaken for a snapshot.
     #[error("this is {0}, not a memory snapshot")]
@@ -44,20 +44,20 @@ pub enum ErrorKind {
     /// A zip archive without a snapshot.
     #[error("none of the {files} files in this zip archive is a memory snapshot")]
     ArchiveWithout {
-        /// Number of files in it, without folders and files that macOS adds.
+        /// Number of files in it, not counting folders and files that macOS adds.
         files: u64,
     },
     /// A container that is not supported.
     #[error("{0} can't be read")]
     Unsupported(String),
-    /// A packed snapshot of a newer version.
+    /// A packed snapshot of a version newer than this program reads.
     #[error("this packed snapshot is of version {0}, which a newer vramscope has written")]
     NewerPacked(u8),
-    /// A fleet of a newer version.
+    /// A fleet of a version newer than this program reads.
     #[error("this overview of ranks is of version {0}, which a newer vramscope has written")]
     NewerFleet(u8),
     /// A pickle or JSON whose value is not a snapshot.
-    #[error("the data is readable, but no memory snapshot: {0}")]
+    #[error("the data is readable, but not a memory snapshot: {0}")]
     WrongShape(String),
     /// An opcode that would build or call an object.
     #[error(
@@ -70,7 +70,7 @@ pub enum ErrorKind {
         code: u8,
     },
     /// A byte that is not an opcode.
-    #[error("0x{0:02x} is no pickle opcode")]
+    #[error("0x{0:02x} is not a pickle opcode")]
     UnknownOpcode(u8),
     /// The check sum in a container of this kind does not match.
     #[error(
@@ -83,13 +83,13 @@ pub enum ErrorKind {
     /// A bound of [`Limits`](crate::Limits).
     #[error("refused: {what} exceeds the limit of {limit}")]
     Limit {
-        /// The exceeded quantity.
+        /// The quantity that exceeds the limit.
         what: &'static str,
-        /// The bound, in the unit that `what` names.
+        /// The limit, in the unit that `what` names.
         limit: u64,
     },
-    /// The system has no memory for the file.
-    #[error("there is no memory for {0} bytes more")]
+    /// The system cannot provide this many bytes of memory.
+    #[error("there is not enough memory for {0} more bytes")]
     NoMemory(u64),
     /// The caller asked to stop.
     #[error("cancelled")]
@@ -115,9 +115,9 @@ pub enum Lookalike {
     Torch20Html,
     /// Weights in the safetensors format.
     Safetensors,
-    /// A Git LFS pointer, which a git repository has in place of a large file.
+    /// A Git LFS pointer, which stands for a large file in a git repository.
     GitLfsPointer,
-    /// A file of NUL bytes, as an interrupted copy leaves behind.
+    /// A file of NUL bytes, as left by an interrupted copy.
     Nuls,
     /// Compressed by bzip2.
     Bzip2,
@@ -129,7 +129,7 @@ pub enum Lookalike {
     Picture,
     /// Graphs of torch.compile's inductor: see the crate vramscope-inductor.
     InductorGraphs,
-    /// The ranks of a job: see [`fleet`](crate::fleet).
+    /// A [fleet](crate::fleet) of ranks.
     Fleet,
 }
 
@@ -207,7 +207,7 @@ impl Error {
 }
 
 impl ErrorKind {
-    /// The warning of a snapshot that is complete itself, but is followed by this error in its container.
+    /// The warning for a complete snapshot that is followed by this error in its container.
     pub(crate) fn behind_snapshot(&self) -> WarningKind {
         match self {
             Self::CheckSum(_) => WarningKind::CheckSumWrong,
@@ -245,7 +245,7 @@ impl Lookalike {
             }
             Self::ChromeTrace => {
                 "Record with torch.profiler.profile(profile_memory=True, with_stack=True, record_shapes=True) and give the file of \
-                 export_chrome_trace(), or give a snapshot of torch.cuda.memory._dump_snapshot(), which tells more of memory. \
+                 export_chrome_trace(), or give a snapshot of torch.cuda.memory._dump_snapshot(), which says more about memory. \
                  Without memory it opens in Perfetto."
             }
             Self::OtherHtml => {

@@ -47,12 +47,12 @@ ids! {
     SegmentId
     /// A row of [`BlockTable`](crate::model::BlockTable).
     BlockId
-    /// A row of one device's [`AllocationTable`](crate::analysis::time::history::AllocationTable), which is
-    /// also its place in the stack of bands: 0 is at the bottom.
+    /// A row of one device's [`AllocationTable`](crate::analysis::time::history::AllocationTable), which is also its
+    /// position in the stack of bands: 0 is at the bottom.
     AllocationId
 }
 
 impl ContextId {
-    /// No context: nothing but the final state tells of an allocation.
+    /// No context: an allocation that only the final state shows.
     pub const ABSENT: Self = Self(u32::MAX);
 }

@@ -1,13 +1,12 @@
-//! Characters that nobody sees: bidirectional controls, which reorder the text around them, characters without width,
-//! which make different names look the same, and the separators of lines and paragraphs, at which some programs break a
-//! line. Names in a file may hold any character, so wherever such a name is shown they stand as escapes. Files that
-//! programs read keep them.
+//! Invisible characters: bidirectional controls, which reorder the text around them, zero-width characters, which make
+//! different names look the same, and line and paragraph separators, at which some programs break a line. Names in a file
+//! may contain any character, so wherever a name is shown these are escaped. Files for programs keep them.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character is one of these: of Unicode's category `Cf` those without a shape of their own, the separators `Zl`
-/// and `Zp`, fillers, joiners of graphemes and selectors of variants.
+/// Whether a character is invisible: those of Unicode's category `Cf` without a shape of their own, the separators `Zl`
+/// and `Zp`, fillers, grapheme joiners and variation selectors.
 #[must_use]
 pub fn is_invisible(character: char) -> bool {
     matches!(
@@ -20,7 +19,7 @@ pub fn is_invisible(character: char) -> bool {
     )
 }
 
-/// The text with each of these characters as an escape such as `\u202e`, as JSON writes it: beyond U+FFFF as two halves.
+/// Escapes each of these characters as in JSON, such as `\u202e`; beyond U+FFFF as two surrogates.
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
@@ -29,7 +28,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     escaped_where(text, is_invisible)
 }
 
-/// Like [`escaped`], for a text that is to stay on one line: control characters are escapes, too.
+/// Like [`escaped`], for a text that must stay on one line: escapes control characters too.
 #[must_use]
 pub fn escaped_line(text: &str) -> Cow<'_, str> {
     escaped_where(text, |character| {
@@ -45,7 +44,6 @@ fn escaped_where(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     for character in text.chars() {
         if is_bad(character) {
             for half in character.encode_utf16(&mut [0; 2]) {
-                // Writing to a string cannot fail.
                 let _ = write!(shown, "\\u{half:04x}");
             }
         } else {

@@ -1,16 +1,16 @@
-//! What a trace of segments and mappings tells about memory: which of it was held after its last event.
+//! Follows the segments and mappings of a trace, to know which memory was held after its last event.
 
 use std::collections::BTreeMap;
 
-/// Ranges of addresses of which it is known whether they are held. Of all others nothing was said.
+/// Ranges of addresses that are known to be held or not. Nothing is known about all other addresses.
 #[derive(Default)]
 pub(crate) struct KnownRanges {
-    /// By first address: the last address, and whether the range is held. They do not overlap.
+    /// By first address: the last address, and whether the range is held. Ranges do not overlap.
     ranges: BTreeMap<u64, (u64, bool)>,
 }
 
 impl KnownRanges {
-    /// Notes that a range is held from now on, or no longer. Returns how many of its bytes were known to be so before.
+    /// Notes whether a range is held from now on. Returns how many of its bytes were already known to be in that state.
     pub(crate) fn set(&mut self, address: u64, bytes: u64, is_held: bool) -> u64 {
         let Some(more) = bytes.checked_sub(1) else {
             return 0;
@@ -41,7 +41,7 @@ impl KnownRanges {
 mod tests {
     use super::*;
 
-    /// Against an array with a cell for each address.
+    /// Compares with an array that has a cell for each address.
     #[test]
     fn as_an_array_has_it() {
         let mut random = 1_u64;

@@ -20,8 +20,7 @@
 //!   after `m` events.
 //!
 //! # A tour
-//! [`decode()`] takes a file of any kind from anything that reads. This one is as small as can be: two allocations, one
-//! of which is freed again.
+//! [`decode()`] reads any kind of file from any reader. This one is minimal: two allocations, one of which is freed again.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,10 +33,10 @@
 //!     {"action": "free_completed", "addr": 4096, "size": 1024, "stream": 0, "time_us": 30, "frames": []}
 //! ]]}"#;
 //! let snapshot = vramscope_core::decode(file.as_bytes())?;
-//! // Damage is no error as long as there is something to read; it is told.
+//! // Damage is not an error as long as something can be read; it is reported as warnings.
 //! assert_eq!(snapshot.warnings.damage().count(), 0);
 //!
-//! // Questions are put to the devices of a recording, which keeps what several answers need.
+//! // Questions are asked of the devices of a recording, which caches what several answers need.
 //! use vramscope_core::analysis::recording::Recording;
 //! let recording = Recording::of(snapshot);
 //! let device = recording.devices().next().ok_or("no device")?;
@@ -62,13 +61,13 @@
 //! let found = matches(&filter, device, Pointed::default());
 //! assert_eq!(found.set.iter().collect::<Vec<_>>(), [0]);
 //!
-//! // All that the page's first view says, findings included.
+//! // Everything on the page's first view, findings included.
 //! use vramscope_core::analysis::report::overview::overview;
 //! for finding in overview(device, 10).findings {
 //!     println!("{}: {}", finding.title, finding.to_try.join(" "));
 //! }
 //!
-//! // A smaller snapshot, of the first two moments, that opens here and in torch's own tools.
+//! // A smaller snapshot of the first two moments, which this program and torch's own tools can open.
 //! use vramscope_core::cut::{Piece, cut};
 //! let moments = (0, 2);
 //! let smaller = cut(&recording, &[Piece { device, moments }]);
@@ -80,8 +79,8 @@
 //! # }
 //! ```
 //!
-//! Further: [`analysis`] lists all questions by room, [`tables`] hands out typed rows for other programs, [`anonymise`]
-//! hides names, [`vram_format`] writes the same snapshot many times smaller, and [`build`] makes one without a file.
+//! See also: [`analysis`] lists all questions by topic, [`tables`] returns typed rows for other programs, [`anonymise`]
+//! hides names, [`vram_format`] writes the same snapshot in a fraction of the size, and [`build`] makes one without a file.
 
 #![warn(missing_docs)]
 

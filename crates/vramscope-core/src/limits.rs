@@ -1,36 +1,36 @@
 //! Limits on the cost of a file. A file that exceeds them is refused.
 
-/// What opening a part of a container costs, in unwrapped bytes: a decoder takes as long as reading some kilobytes.
+/// The cost of opening a part of a container, in unwrapped bytes: it takes a decoder as long as reading a few kilobytes.
 pub(crate) const PART_BYTES: u64 = 4 << 10;
 
-/// What a compressed byte costs in unwrapped bytes if it was compressed, or otherwise held, itself: the blocks of deflate
-/// may be as short as 10 bits, and each costs a decoder as much as hundreds of bytes.
+/// The cost of a byte that is itself in a container and compressed, in unwrapped bytes: the blocks of deflate may be as
+/// short as 10 bits, and each takes a decoder as long as hundreds of bytes.
 pub(crate) const PACKED_BYTES: u64 = 128;
 
-/// Limits of reading, whatever a file claims.
+/// Limits on reading, whatever a file claims.
 ///
-/// One rule holds for all that a file makes a reader hold or do: [`free_bytes`](Self::free_bytes) are free, and what
-/// exceeds them must be paid for with bytes of the file, as it was given, so that compressing a file buys nothing.
-/// Heap bytes count as reserved, spare capacity and decompressors' windows included.
+/// One rule covers all memory and work that a file can cause: [`free_bytes`](Self::free_bytes) are free, and everything
+/// beyond must be paid for with bytes of the file as it was given, so compressing a file gains nothing. Heap bytes count
+/// as reserved, spare capacity and decompressors' windows included.
 ///
 /// | per byte of the file read so far | until its first record | then |
 /// | --- | --- | --- |
 /// | bytes after unwrapping | [`before_records`](Self::before_records) | [`unwrapped_per_byte`](Self::unwrapped_per_byte) |
 /// | heap bytes | [`before_records`](Self::before_records) | [`heap_per_byte`](Self::heap_per_byte), and [`heap_per_unwrapped_byte`](Self::heap_per_unwrapped_byte) |
 ///
-/// Only the innermost data is held to `before_records`. What is around it, such as an archive inside gzip with other
-/// files before the snapshot, may unwrap to `unwrapped_per_byte` from the start.
+/// Only the innermost data is held to `before_records`. Its containers, such as an archive inside gzip with other files
+/// before the snapshot, may unwrap to `unwrapped_per_byte` from the start.
 ///
-/// Each member, frame, block and entry of a container costs 4 KiB of unwrapped bytes, and the files of an archive
-/// that are passed over cost theirs: together as many as the table allows after the first record. A compressed byte
-/// that was in another container itself costs 128.
+/// Each member, frame, block and entry of a container costs 4 KiB of unwrapped bytes, and skipped files of an archive cost
+/// their size: together up to what the table allows after the first record. A compressed byte that was itself in another
+/// container costs 128.
 ///
-/// A genuine file of which this is not true opens after decompressing it.
+/// A genuine file that exceeds these limits opens after decompressing it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Bytes that are free for any file, after unwrapping and on the heap.
     pub free_bytes: u64,
-    /// See the table. Records come after a few kilobytes in genuine files.
+    /// See the table. In genuine files, records come after a few kilobytes.
     pub before_records: u64,
     /// See the table. Pickles shrink to a tenth or a fiftieth; JSON, which repeats every stack, to a 570th with zstd.
     pub unwrapped_per_byte: u64,
@@ -61,24 +61,21 @@ impl Default for Limits {
     }
 }
 
-/// How much of a file has been read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Read {
-    /// Bytes of the file itself.
+    /// Bytes of the file itself, containers included.
     pub(crate) file_bytes: u64,
-    /// Bytes after unwrapping.
     pub(crate) unwrapped_bytes: u64,
-    /// Whether there has been a record.
     pub(crate) has_records: bool,
 }
 
 impl Limits {
-    /// Most bytes after unwrapping, if `file_bytes` have been read of the file itself.
+    /// Most bytes after unwrapping, once `file_bytes` of the file itself have been read.
     pub(crate) fn unwrapped_bytes(&self, file_bytes: u64, has_records: bool) -> u64 {
         self.paid_for(file_bytes, has_records, self.unwrapped_per_byte)
     }
 
-    /// Most heap bytes, after this much has been read.
+    /// Most heap bytes, after reading this much.
     pub(crate) fn heap_bytes(&self, read: &Read) -> u64 {
         let by_contents = (read.unwrapped_bytes).saturating_mul(self.heap_per_unwrapped_byte);
         self.paid_for(read.file_bytes, read.has_records, self.heap_per_byte)

@@ -1,6 +1,6 @@
-//! Enums that know all their variants, so that no other file has to name them again.
+//! Enums that list their variants, so that no other code has to repeat the list.
 
-/// An enum without fields, with `ALL`: its variants in their order.
+/// An enum without fields, with its variants in `ALL`, in order.
 macro_rules! listed {
     (
         $(#[$meta:meta])*
@@ -10,7 +10,7 @@ macro_rules! listed {
         pub enum $name { $($(#[$doc])* $variant,)* }
 
         impl $name {
-            /// All of them, in their order.
+            /// All variants, in order.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
         }
     };

@@ -37,21 +37,20 @@ pub struct Options<'a> {
 }
 
 impl Default for Options<'_> {
-    /// The default limits, and no progress reports.
     fn default() -> Self {
         Self {
             limits: Limits::default(),
             file_bytes: None,
-            // Nothing is allocated for a closure that holds nothing.
+            // Boxing a closure without captures allocates nothing.
             on_progress: Box::leak(Box::new(|_| ControlFlow::Continue(()))),
         }
     }
 }
 
-/// Reads a snapshot from `input`, and takes off its containers.
+/// Reads a snapshot from `input`, removing its containers.
 ///
 /// # Errors
-/// See [`ErrorKind`]. Damage that leaves the rest readable is a warning of the snapshot, not an error.
+/// See [`ErrorKind`]. Damage that leaves the rest readable is a warning in the snapshot, not an error.
 pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
     let unwrapped = container::unwrap(input, &options.limits)?;
     let encoding = unwrapped.encoding;
@@ -67,8 +66,8 @@ pub fn decode_with(input: impl Read, options: Options<'_>) -> Result<Snapshot, E
     ))
 }
 
-/// [`decode_with`] for plain pickles, which [`is_plain_pickle`](container::is_plain_pickle) tells. A program that
-/// reads these alone has no code for containers and other encodings.
+/// [`decode_with`] for plain pickles, as recognised by [`is_plain_pickle`](container::is_plain_pickle). A program that
+/// reads only these contains no code for containers and other encodings.
 ///
 /// # Errors
 /// As [`decode_with`].
@@ -76,8 +75,8 @@ pub fn decode_pickle(input: impl Read, options: Options<'_>) -> Result<Snapshot,
     now(arriving(Box::new(input), options, &mut || None))
 }
 
-/// [`decode_pickle`] while its bytes arrive. `arrival` is called as often as progress is told, and what it returns is
-/// waited for before `input` is read further.
+/// [`decode_pickle`] while the bytes arrive. `arrival` is called as often as progress is reported, and its result is
+/// awaited before more of `input` is read.
 ///
 /// # Errors
 /// As [`decode_with`].
@@ -89,7 +88,7 @@ pub async fn decode_arriving_pickle(
     arriving(Box::new(input), options, arrival).await
 }
 
-/// The same code for all readers.
+/// Shared by all readers.
 async fn arriving(
     input: Box<dyn Read + '_>,
     options: Options<'_>,
@@ -100,7 +99,7 @@ async fn arriving(
     read_unwrapped(unwrapped, options, read).await
 }
 
-/// The result of a future that waits for nothing.
+/// The result of a future that never waits.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {
@@ -130,7 +129,7 @@ async fn read_unwrapped(
         counters,
         ..
     } = unwrapped;
-    // The file's size tells the amount of data only if there is no container.
+    // The file's size is the amount of data only if there are no containers.
     let expected_bytes = file_bytes.filter(|_| containers.is_empty());
     let mut on_events = |events| {
         let file_bytes = counters.file_bytes.get();

@@ -1,8 +1,8 @@
-//! Sorting: short lists with one copy of the code for all types, long ones without comparing, and names as people do.
+//! Sorting: short lists with one copy of the code for all types, long ones without comparing, and names in natural order.
 //!
-//! The standard library compiles its sorts anew for each type and each key, five to seven KiB of the page each time.
-//! Lists that are not long need no such speed. Lists with a row per event or allocation are sorted by moments, which
-//! are counted, or by values of which most rows share a few.
+//! The standard library compiles its sorts anew for each type and each key, which adds five to seven KiB to the page each
+//! time. Short lists do not need its speed. Lists with a row per event or allocation are sorted by moments, by counting,
+//! or by values that many rows share.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,16 +10,16 @@ use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
-/// With one different value in fewer rows than this, rows are sorted by comparing them.
+/// Unless there are at least this many rows per distinct value, rows are sorted by comparing.
 const ROWS_PER_VALUE: usize = 8;
-/// Fewer rows than this, each with more moments than that, are sorted by comparing them, too: counts of all moments would
+/// Fewer rows than this are also sorted by comparing if there are too many moments per row: counting all moments would
 /// take more memory and time.
 const FEW_ROWS: usize = 1 << 14;
 const MOMENTS_PER_ROW: usize = 32;
 /// A row without a value, or without an end.
 const NONE: u32 = u32::MAX;
 
-/// How often each number below `numbers` comes. Others are not counted.
+/// How often each number below `numbers` occurs. Larger numbers are not counted.
 pub(crate) fn counts(numbers: usize, values: impl Iterator<Item = usize>) -> Vec<u64> {
     let mut counts = vec![0_u64; numbers];
     for value in values {
@@ -48,7 +48,7 @@ impl<T> SortFew<T> for [T] {
     }
 }
 
-/// The places of sorted rows: first that of the least one.
+/// The sorted order: the row for each position.
 #[inline(never)]
 fn order(rows: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows).collect();
@@ -56,7 +56,7 @@ fn order(rows: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<
     order
 }
 
-/// Moves every row to its place, by exchanges within each cycle of the order.
+/// Moves every row to its position, by swaps within each cycle of the order.
 #[inline(never)]
 fn permute(order: &mut [usize], swap: &mut dyn FnMut(usize, usize)) {
     for start in 0..order.len() {
@@ -72,7 +72,7 @@ fn permute(order: &mut [usize], swap: &mut dyn FnMut(usize, usize)) {
     }
 }
 
-/// Compares names in the order that people expect: numbers by their value, so that `rank2` comes before `rank10`.
+/// Compares names in natural order: numbers by value, so that `rank2` comes before `rank10`.
 #[must_use]
 pub fn natural(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
@@ -81,7 +81,7 @@ pub fn natural(a: &str, b: &str) -> Ordering {
         let (one, left_rest) = left.split_at(split(left));
         let (other, right_rest) = right.split_at(split(right));
         if !one.is_empty() && !other.is_empty() {
-            // Without leading zeros a shorter text is a smaller number.
+            // Without leading zeros, a shorter number is smaller.
             let [one, other] = [one, other].map(|digits| digits.trim_start_matches('0'));
             let order = (one.len(), one).cmp(&(other.len(), other));
             if order != Ordering::Equal {
@@ -99,7 +99,7 @@ pub fn natural(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Rows sorted by their moment, ties in row order: counted, as there are not more moments than rows of events. Rows whose
+/// Rows sorted by their moment, ties in row order. This counts, as there are no more moments than events. Rows whose
 /// moment is not below `moments` are left out.
 #[must_use]
 pub fn rows_by_moment(moments: usize, rows: usize, moment: impl Fn(usize) -> u32) -> Vec<u32> {
@@ -131,7 +131,7 @@ pub fn rows_by_moment(moments: usize, rows: usize, moment: impl Fn(usize) -> u32
     sorted
 }
 
-/// Rows sorted by the first moment at which they are gone, ties in row order. Those that never are, by [`u32::MAX`], are left
+/// Rows sorted by the first moment at which they are gone, ties in row order. Rows that never end ([`u32::MAX`]) are left
 /// out.
 #[must_use]
 pub fn rows_by_end(ends: &[u32]) -> Vec<u32> {
@@ -169,7 +169,7 @@ pub fn rows_by_value(rows: usize, value: impl Fn(usize) -> Option<u64>) -> Vec<u
     })
 }
 
-/// Different values, numbered in order of appearance.
+/// Distinct values, numbered in order of appearance.
 #[derive(Clone, Debug)]
 pub struct Numbers<T = u64> {
     /// The values by number.
@@ -187,7 +187,7 @@ impl<T> Default for Numbers<T> {
 }
 
 impl<T: Copy + Eq + Hash> Numbers<T> {
-    /// The number of a value, which is new or known.
+    /// The number of a value; a new value gets the next one.
     pub fn of(&mut self, value: T) -> u32 {
         *self.known.entry(value).or_insert_with(|| {
             self.values.push(value);

@@ -1,5 +1,5 @@
 //! Copies texts, frames, stacks and contexts from one snapshot to another, each at its first use. For an anonymous
-//! snapshot, texts are replaced on the way.
+//! snapshot, texts are replaced along the way.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +18,6 @@ pub(crate) enum Role {
     Label,
     /// The name of a function.
     Function,
-    /// Lines of a formatted stack.
     Trace,
 }
 
@@ -30,7 +29,6 @@ pub(crate) trait Rename {
     fn frame<'t>(&self, name: &'t str, file: &'t str) -> [Cow<'t, str>; 2];
 }
 
-/// Keeps all texts.
 pub(crate) struct AsBefore;
 
 impl Rename for AsBefore {
@@ -45,9 +43,7 @@ impl Rename for AsBefore {
 
 /// A snapshot that is filled from another.
 pub(crate) struct Transfer<'s> {
-    /// The source.
     pub(crate) from: &'s Snapshot,
-    /// The new snapshot.
     pub(crate) to: Snapshot,
     rename: &'s dyn Rename,
     strings: HashMap<(Role, StringId), StringId>,
@@ -118,7 +114,7 @@ impl<'s> Transfer<'s> {
         new
     }
 
-    /// A row of the source's events, with its stack and context in the new snapshot.
+    /// An event of the source, with its stack and context in the new snapshot.
     pub(crate) fn event(&mut self, row: EventId) -> Event {
         let event = self.from.events.get(row);
         Event {

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number of bytes that prints as `512 B`, `1.50 KiB`, `31.2 GiB`.
 ///
-/// It is rounded to the nearest, half up, as people round, to three significant digits. What would be
-/// 1024 of a unit is `1.00` of the next.
+/// It is rounded to three significant digits, halves up. What would be 1024 of a unit is `1.00` of the next.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -23,21 +22,21 @@ impl fmt::Display for Bytes {
 }
 
 impl Bytes {
-    /// The significant digits of a size that stands alone.
+    /// The significant digits of a single size.
     const DIGITS: usize = 3;
 
-    /// The significant digits beyond which a reader wants the exact bytes.
+    /// Beyond this many significant digits a reader wants the exact bytes.
     const MOST_DIGITS: usize = 6;
 
-    /// How many significant digits, 3 to 6, let different sizes print differently where that many do.
+    /// How many significant digits, 3 to 6, are needed for different sizes to print differently, if that many suffice.
     ///
-    /// For sizes that are read beside each other: 21.68 GiB active of 21.72 GiB reserved.
+    /// For sizes shown next to each other: 21.68 GiB active of 21.72 GiB reserved.
     pub fn digits_apart(sizes: &[u64]) -> usize {
         let mut sizes = sizes.to_vec();
         sizes.sort_unstable();
         sizes.dedup();
         let differ = |digits: &usize| {
-            // Rounding keeps the order, so equal texts are neighbours.
+            // Rounding keeps the order, so equal texts are adjacent.
             let texts: Vec<_> = sizes
                 .iter()
                 .map(|&size| Self(size).to_digits(*digits))
@@ -49,13 +48,13 @@ impl Bytes {
             .unwrap_or(Self::MOST_DIGITS)
     }
 
-    /// The size as text with this many significant digits, at least those before its point.
+    /// The size as text with this many significant digits, or more if the integer part has more.
     pub fn to_digits(self, digits: usize) -> String {
-        // Each unit is ten bits; the highest set bit tells which one to use.
+        // Each unit is ten bits, so the highest set bit determines the unit.
         let unit = (63 - (self.0 | 1).leading_zeros() as usize) / 10;
         let in_unit = |unit: usize, decimals: usize| {
             let scaled = u128::from(self.0) * 10_u128.pow(decimals as u32);
-            // Half of the unit is added, so that cutting off rounds half up. Of bytes there are no halves.
+            // Half of the last digit's unit is added, so that truncating rounds half up. There are no halves of bytes.
             (scaled + (1 << (10 * unit) >> 1)) >> (10 * unit)
         };
         if unit == 0 {
@@ -100,7 +99,7 @@ impl fmt::Display for TorchBytes {
 
 /// A part of a whole that prints as `12.3 %`, rounded to the nearest tenth.
 ///
-/// What is not nothing and not all never prints as such: `<0.1 %`, `99.9 %`. Of nothing, it is `0 %`.
+/// A part that is neither nothing nor all never prints as such: `<0.1 %`, `99.9 %`. Of an empty whole it is `0 %`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Percent {
     /// The part, at most `whole`.
@@ -177,7 +176,7 @@ mod tests {
         assert_eq!(texts(&[gib, 2 * gib]), ["1.00 GiB", "2.00 GiB"]);
         let close = [22 * gib - 290 * mib, 22 * gib - 330 * mib, 22 * gib];
         assert_eq!(texts(&close), ["21.72 GiB", "21.68 GiB", "22.00 GiB"]);
-        // Equal sizes need no digits, and sizes too close for any are given up.
+        // Equal sizes need no digits, and sizes too close for any number of digits are given up.
         assert_eq!(texts(&[gib, gib]), ["1.00 GiB", "1.00 GiB"]);
         assert_eq!(texts(&[gib, gib + 1]), ["1.00000 GiB", "1.00000 GiB"]);
     }

@@ -1,7 +1,7 @@
-//! How much memory decoding takes, counted: a binary of its own, because it replaces the allocator.
+//! Counts how much memory decoding takes: a binary of its own, because it replaces the allocator.
 //!
-//! The allocator also refuses what exceeds a cap, as a system does that has no more. A reservation that cannot fail
-//! then ends the test. Small requests are always served, as in practice: an error needs some words.
+//! The allocator also refuses requests beyond a cap, like a system without more memory. A reservation that cannot fail then
+//! ends the test. Small requests are always served, as in practice: an error message needs some memory.
 #![expect(
     unsafe_code,
     reason = "a global allocator that counts is unsafe by its trait"
@@ -23,16 +23,16 @@ use vramscope_synth::training;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static HIGHEST: AtomicUsize = AtomicUsize::new(0);
-/// The size of requests from which the cap holds.
+/// Size from which requests are subject to the cap.
 const LEAST_REFUSED: usize = 4 << 10;
-/// The most bytes that may be held.
+/// Most bytes that may be held.
 static CAP: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Tests share the counters, so they take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
 struct Counting;
 
-// SAFETY: every call is passed on to the system's allocator as it came; only numbers are kept beside.
+// SAFETY: every call is passed on unchanged to the system's allocator; only counters are kept.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
             return std::ptr::null_mut();
         }
         HIGHEST.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller keeps to the contract of `alloc`.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
@@ -61,7 +61,7 @@ fn cost(bytes: &[u8]) -> (usize, usize) {
     (highest, kept)
 }
 
-/// Like [`cost`], with the fault, if there was one, where no more than `cap` bytes can be had.
+/// Like [`cost`], with the fault if there was one, with at most `cap` bytes available.
 fn outcome(bytes: &[u8], cap: usize) -> (usize, usize, Option<Error>) {
     let before = HELD.load(Ordering::Relaxed);
     HIGHEST.store(before, Ordering::Relaxed);
@@ -89,7 +89,7 @@ fn a_genuine_file_costs_no_more_than_its_size() {
             "{producer:?}: {} bytes of file, {highest} at most, {kept} kept",
             bytes.len()
         );
-        // Buffers and the first tables cost something whatever the size.
+        // Buffers and the first tables have a fixed cost whatever the size.
         let fixed = 2 << 20;
         assert!(
             highest <= bytes.len() + fixed,
@@ -104,7 +104,7 @@ fn a_genuine_file_costs_no_more_than_its_size() {
     }
 }
 
-/// Whatever a hostile file says, it gets what is free for any file.
+/// Whatever a hostile file says, it gets only the bytes that are free for any file.
 #[test]
 fn hostile_files_cost_no_more_than_the_limits() {
     let _turn = TURN.lock();
@@ -113,7 +113,7 @@ fn hostile_files_cost_no_more_than_the_limits() {
         .into_iter()
         .map(|stream| (stream.name.to_owned(), stream.bytes))
         .collect();
-    // A megabyte each of the cheapest ways to make a decoder hold something.
+    // A megabyte each of the cheapest ways to make a decoder hold memory.
     let million = 1 << 20;
     streams.push((
         "lists".to_owned(),
@@ -156,11 +156,11 @@ fn hostile_files_cost_no_more_than_the_limits() {
     }
 }
 
-/// Bytes that the readers' buffers take whatever the file, and what a text takes until it is in its table.
+/// Bytes of the readers' buffers whatever the file, and of a text until it is in its table.
 const BUFFERS: usize = 24 << 20;
 
-/// What a bomb holds when unpacked is of no avail: its own few bytes count. That holds although the system refuses
-/// every byte beyond the limit, and where it has less than the limits allow.
+/// The unpacked size of a bomb does not matter: only its own few bytes count. This holds even if the system refuses every
+/// byte beyond the limit, and if it has less than the limits allow.
 #[test]
 fn bombs_cost_no_more_than_any_file() {
     let _turn = TURN.lock();
@@ -219,7 +219,7 @@ fn a_small_file_costs_little() {
     }
 }
 
-/// One zstd frame with a window of 8 MiB, in blocks of `block_bytes` that are stored as they are.
+/// One zstd frame with a window of 8 MiB, in uncompressed blocks of `block_bytes`.
 fn in_stored_blocks(bytes: &[u8], block_bytes: usize) -> Vec<u8> {
     let mut frame = b"\x28\xb5\x2f\xfd\x00\x68".to_vec();
     let count = bytes.len().div_ceil(block_bytes);
@@ -231,8 +231,8 @@ fn in_stored_blocks(bytes: &[u8], block_bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// The decoder of zstd cannot say that there is no memory. It takes more some blocks after it began, when the
-/// tables have grown, too.
+/// The decoder of zstd cannot report a lack of memory. It also takes more some blocks after it began, when its tables have
+/// grown.
 #[test]
 fn too_little_memory_for_the_window_of_zstd_is_an_error() {
     let _turn = TURN.lock();
@@ -246,7 +246,7 @@ fn too_little_memory_for_the_window_of_zstd_is_an_error() {
         let (highest, _, fault) = outcome(&packed, usize::MAX);
         assert!(fault.is_none());
         let mut refused = 0;
-        // Below, the readers' buffers of fixed size find no room.
+        // Below that, the readers' buffers of fixed size find no room.
         for cap in (1 << 20..highest).step_by(48 << 10) {
             if let (_, _, Some(fault)) = outcome(&packed, cap) {
                 assert!(matches!(fault.kind, ErrorKind::NoMemory(_)), "{fault}");

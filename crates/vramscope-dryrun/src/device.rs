@@ -1,12 +1,12 @@
-//! The card that a program is run on.
+//! The card that a program runs on.
 
 use vramscope_core::cards::Card;
 use vramscope_core::units::Bytes;
 
 use crate::invented::{self, Invented};
 
-/// Compute capability without its point, and multiprocessors, by a card's name in [`vramscope_core::cards`]: CUDA's
-/// list of GPUs, and NVIDIA's papers on each architecture.
+/// Compute capability without its point, and multiprocessors, by a card's name in [`vramscope_core::cards`]: from
+/// CUDA's list of GPUs and NVIDIA's papers on each architecture.
 const NUMBERS: [(&str, u32, u32); 18] = [
     ("RTX 3060 12 GB", 86, 28),
     ("T4", 75, 40),
@@ -31,7 +31,6 @@ const NUMBERS: [(&str, u32, u32); 18] = [
 /// A device as the program finds it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Device {
-    /// Its name.
     pub name: String,
     /// Its memory in bytes.
     pub total_bytes: u64,
@@ -42,7 +41,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// A card; `None` for one that CUDA does not run on.
+    /// A card; `None` if CUDA does not run on it.
     #[must_use]
     pub fn of(card: &Card) -> Option<Self> {
         let (_, capability, processors) = *NUMBERS.iter().find(|(name, ..)| *name == card.name)?;
@@ -54,7 +53,7 @@ impl Device {
         })
     }
 
-    /// A card with so much memory that is otherwise an A100.
+    /// A card with this much memory that is otherwise an A100.
     #[must_use]
     pub fn with_bytes(total_bytes: u64) -> Self {
         Self {
@@ -65,13 +64,13 @@ impl Device {
         }
     }
 
-    /// What is taken of it before the first tensor.
+    /// Memory that is taken before the first tensor.
     #[must_use]
     pub const fn context(&self) -> Invented {
         invented::context(self.capability)
     }
 
-    /// What torch's allocator can have of it, in bytes.
+    /// The bytes that torch's allocator can use.
     #[must_use]
     pub const fn free_bytes(&self) -> u64 {
         self.total_bytes.saturating_sub(self.context().bytes)

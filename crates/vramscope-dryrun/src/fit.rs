@@ -1,12 +1,13 @@
-//! The largest value with which something fits, by trying few of them.
+//! The largest value with which something fits, found in few tries.
 
-/// Looks for the largest value from `least` to `most` for which `fits` is true, provided that it is true for all below one
-/// for which it is true. `None` if not even `least` fits.
+/// Finds the largest value from `least` to `most` for which `fits` is true, assuming that it is true for all smaller
+/// values too. `None` if not even `least` fits.
 ///
-/// From the least upwards each try doubles the distance, and then halves what is left: the tries that cost most are few.
+/// Starting at the least, each try doubles the distance; then the remaining range is halved. So the most expensive
+/// tries are few.
 ///
 /// # Errors
-/// The first of `fits`.
+/// The first error of `fits`.
 pub fn largest<E>(
     least: u64,
     most: u64,
@@ -23,7 +24,7 @@ pub fn largest<E>(
         }
         next = match good {
             None => break,
-            // Nothing failed yet.
+            // Nothing has failed yet.
             Some(good) if bad > most => {
                 step *= 2;
                 if good == most {

@@ -1,41 +1,39 @@
-//! What the stand-in cannot know: each value, how far it may be off, and what it rests on. There is no other place where
-//! something is invented.
+//! Everything the stand-in cannot know: each value, how far it may be off, and what it is based on. Nothing is invented
+//! anywhere else.
 
 use serde::Serialize;
 
 const MIB: u64 = 1 << 20;
 
-/// What a value rests on.
+/// What a value is based on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The maker's documentation.
+    /// The manufacturer's documentation.
     Documented,
-    /// Somebody's card.
+    /// A measurement on somebody's card.
     Measured,
     /// Nothing.
     Guessed,
 }
 
-/// An invented value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Invented {
-    /// What it is, in words for users.
+    /// What the value is, in words for users.
     pub what: &'static str,
     /// The value in bytes.
     pub bytes: u64,
-    /// How far it may be off, in bytes, as far as anybody knows.
+    /// How far it may be off, in bytes, as far as is known.
     pub spread_bytes: u64,
-    /// What it rests on.
     pub basis: Basis,
-    /// The same in words.
+    /// The basis in words.
     pub why: &'static str,
 }
 
-/// What CUDA's context, with the kernels that it loads, takes of a card before the first tensor.
+/// What CUDA's context takes of a card before the first tensor, including the kernels that it loads.
 ///
-/// The measured ones are what out-of-memory messages of single users leave over: memory of the process less what PyTorch had
-/// allocated and reserved.
+/// The measured values come from users' out-of-memory messages: the process's memory less what PyTorch had allocated
+/// and reserved.
 #[must_use]
 pub const fn context(capability: u32) -> Invented {
     let (mib, basis, why) = match capability {
@@ -63,7 +61,8 @@ pub(crate) const CUDNN_WORKSPACE: Invented = Invented {
     why: "it depends on the algorithm that cuDNN chooses on the card",
 };
 
-/// What cuDNN keeps of a recurrent layer for the backward pass, beyond what is assumed: one number for each gate and state of each step.
+/// What cuDNN keeps of a recurrent layer for the backward pass, beyond the assumed one number for each gate and state
+/// of each step.
 const CUDNN_RESERVE: Invented = Invented {
     what: "cuDNN's reserve of recurrent layers, beyond gates and states",
     bytes: 0,
@@ -90,5 +89,5 @@ const NCCL: Invented = Invented {
     why: "some hundred MiB for each communicator, by its channels",
 };
 
-/// What is only invented for programs that ask for it, in the order in which the stand-in counts it.
+/// Values that are invented only for programs that ask for them, in the order in which the stand-in counts them.
 pub const ON_REQUEST: [Invented; 4] = [CUDNN_WORKSPACE, CUDNN_RESERVE, OTHER_WORKSPACES, NCCL];

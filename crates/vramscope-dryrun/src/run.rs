@@ -8,12 +8,12 @@ use std::{env, fs, io};
 use crate::device::Device;
 use crate::invented::CUDNN_WORKSPACE;
 
-/// Empty on platforms without it.
+/// Empty on platforms without a stand-in.
 static STANDIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libvramscope_standin.so"));
 const LIBRARY: &str = "libvramscope_standin.so";
 /// The names under which programs look for CUDA's libraries.
 const NAMES: &str = include_str!("../standin/names.txt");
-/// What goes before the program's own modules.
+/// Modules that are found before the program's own.
 const MODULES: [(&str, &str); 2] = [
     ("sitecustomize.py", include_str!("sitecustomize.py")),
     ("vramscope_weights.py", include_str!("vramscope_weights.py")),
@@ -22,50 +22,46 @@ const MODULES: [(&str, &str); 2] = [
 /// What the host reads where a kernel would have written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Values {
-    /// Zeros.
     #[default]
     Zeros,
-    /// Ones: of four bytes and more as floats.
+    /// Ones; values of four bytes or more as floats.
     Ones,
     /// Floats from 0 to 1.
     Uniform,
 }
 
-/// Where what the program writes goes.
+/// Where the program's output goes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Output {
-    /// Where ours goes.
+    /// To our own output.
     #[default]
     Ours,
-    /// All of it to standard error, as somebody reads an answer from standard output.
+    /// All to standard error, because somebody reads an answer from standard output.
     Stderr,
     /// To this file, which is replaced.
     File(PathBuf),
 }
 
-/// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the program finds.
+    /// The device that the program sees.
     pub device: Device,
-    /// How many of them, 1 to 8.
+    /// Number of devices, 1 to 8.
     pub devices: u32,
-    /// Which rank of how many the program is to be, where it is started as one of several.
+    /// Which of how many ranks the program is to be, if it runs as one of several.
     pub rank: Option<(u32, u32)>,
     /// What the host reads.
     pub values: Values,
-    /// Where what it writes goes.
     pub output: Output,
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
-    /// How the program ended.
     pub status: ExitStatus,
-    /// The snapshots of the processes that used CUDA, in the folder of the run.
+    /// The snapshots of the processes that used CUDA, in the run's folder.
     pub snapshots: Vec<PathBuf>,
-    /// Why a torch of the program's cannot be run, or that there is none, in a line with what to install.
+    /// Why the program's torch cannot be used, or that there is none: a line that says what to install.
     pub unusable: Option<String>,
 }
 
@@ -75,10 +71,10 @@ pub fn is_possible() -> bool {
     !STANDIN.is_empty()
 }
 
-/// Runs a program in `folder`, which is the caller's to remove: libraries and snapshots lie there.
+/// Runs a program in `folder`, which holds libraries and snapshots and is the caller's to remove.
 ///
 /// # Errors
-/// If the folder cannot be filled or the program not be started.
+/// If the folder cannot be filled or the program cannot be started.
 pub fn run(command: &[OsString], options: &Options, folder: &Path) -> io::Result<Run> {
     let [libraries, recorder, snapshots] =
         ["lib", "python", "snapshots"].map(|name| folder.join(name));
@@ -106,7 +102,7 @@ pub fn run(command: &[OsString], options: &Options, folder: &Path) -> io::Result
     child.env("LD_PRELOAD", before("LD_PRELOAD", &library));
     child.env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", &libraries));
     child.env("PYTHONPATH", before("PYTHONPATH", &recorder));
-    // Which devices of the machine a program may see says nothing of these.
+    // This selects among the machine's devices, which are not used here.
     child.env_remove("CUDA_VISIBLE_DEVICES");
     match &options.output {
         Output::Ours => {}
@@ -133,7 +129,7 @@ pub fn run(command: &[OsString], options: &Options, folder: &Path) -> io::Result
     })
 }
 
-/// What the stand-in and the program are told.
+/// The variables for the stand-in and the program.
 fn variables(options: &Options) -> Vec<(&'static str, String)> {
     let device = &options.device;
     let mut variables = vec![
@@ -151,10 +147,10 @@ fn variables(options: &Options) -> Vec<(&'static str, String)> {
             "STANDIN_VALUES",
             format!("{:?}", options.values).to_lowercase(),
         ),
-        // Kernels of Triton would be compiled for nothing: what is compiled runs as it is written.
+        // Triton's kernels would be compiled for nothing, so compiled functions run as they are written.
         ("TORCH_COMPILE_DISABLE", "1".to_owned()),
         ("TORCHDYNAMO_DISABLE", "1".to_owned()),
-        // cuDNN's attention has no plans here; FlashAttention, which torch takes then, is torch's own.
+        // cuDNN's attention has no plans here. torch then uses FlashAttention, which is its own.
         ("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1".to_owned()),
         ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
     ];
@@ -173,7 +169,7 @@ fn variables(options: &Options) -> Vec<(&'static str, String)> {
     variables
 }
 
-/// A list of paths with one before it.
+/// A list of paths with one in front of it.
 fn before(variable: &str, path: &Path) -> OsString {
     let mut list = path.as_os_str().to_owned();
     if let Some(old) = env::var_os(variable).filter(|old| !old.is_empty()) {
@@ -204,7 +200,7 @@ fn stderr() -> io::Result<Stdio> {
     Ok(Stdio::null())
 }
 
-/// Signals that are sent to us are for the program.
+/// Signals sent to this process are meant for the program.
 #[cfg(unix)]
 fn in_foreground(child: &mut Command) -> io::Result<ExitStatus> {
     vramscope_launch::run(child)
@@ -215,17 +211,17 @@ fn in_foreground(child: &mut Command) -> io::Result<ExitStatus> {
     child.status()
 }
 
-/// Has the program told to end when this process does, whatever ends it.
+/// Makes the kernel end the program when this process ends, for whatever reason.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "runs in the child before the program")]
 fn end_with_us(child: &mut Command) {
     use std::os::unix::process::CommandExt;
     let ask = || {
-        // SAFETY: one call to the system, which allocates nothing and takes no lock.
+        // SAFETY: one system call, which allocates nothing and takes no lock.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
         Ok(())
     };
-    // SAFETY: what it does may be done between fork and exec.
+    // SAFETY: `ask` does only what is allowed between fork and exec.
     unsafe { child.pre_exec(ask) };
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::lists::Seen;
 use super::{Graph, Invalid, Lists};
 
-/// The parts of a [`Graph`]. Nodes are named by their index in `nodes`.
+/// The parts of a [`Graph`]. Nodes are given by their index in `nodes`.
 #[derive(Clone, Default, Debug)]
 pub struct Parts {
     /// The freeable inputs.
@@ -38,7 +38,7 @@ pub struct BufferPart {
     pub is_output: bool,
     /// The nodes for which it must live (`succ_nodes`).
     pub readers: Vec<u32>,
-    /// Further nodes that have to run after it was written (those of `succ_nodes_for_ordering` that are not readers).
+    /// Further nodes that must run after it was written (those of `succ_nodes_for_ordering` that are not readers).
     pub followers: Vec<u32>,
 }
 

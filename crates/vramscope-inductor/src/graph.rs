@@ -2,9 +2,9 @@
 
 use super::{Invalid, Lists, Order};
 
-/// A graph as inductor's memory pass sees it. Nodes and buffers are numbered from 0.
+/// A graph as inductor's memory pass has it. Nodes and buffers are numbered from 0.
 ///
-/// Buffers: the freeable inputs first, then what the nodes write, node by node.
+/// Buffers: the freeable inputs first, followed by those written by the nodes, node by node.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Name of each node: `op0`, or `op12_op13_op14` for a fused one.

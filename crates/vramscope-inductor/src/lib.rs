@@ -1,13 +1,13 @@
 //! Graphs of torch.compile's inductor, and the order in which their nodes need least memory.
 //!
 //! Before inductor generates code, it decides in which order the nodes of a graph run (`torch/_inductor/memory.py`,
-//! torch 2.15): it estimates the peak of its current order ([`Method::Baseline`]) and of three others, and takes the
-//! lowest. This module computes the same figures from inductor's exports ([`read()`]), to the byte and with the same
+//! torch 2.15): it estimates the peak of its current order ([`Method::Baseline`]) and of three others, and chooses the
+//! lowest. This crate computes the same figures from inductor's exports ([`read()`]), to the byte and with the same
 //! choice among ties. They are compared with PyTorch's own results on every file of `tests/fixtures/planning/graphs`.
 //!
 //! [`search`] then looks for better orders. It decides whether a graph can run within a number of bytes. Its states
-//! are sets of nodes that have run, because the memory after them does not depend on their order, and a beam of
-//! states proceeds node by node. A beam that dropped no state proves the absence of what it did not find. The memory
+//! are sets of nodes that have run, because the memory after them does not depend on their order, and a beam of states
+//! proceeds node by node. A beam that dropped no state proves that what it did not find does not exist. The memory
 //! that must be live together with one node is a minimum cut; the highest of these cuts is the lower bound.
 //!
 //! # Terms

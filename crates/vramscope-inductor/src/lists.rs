@@ -49,7 +49,6 @@ impl Lists {
         (0..self.len()).map(|row| self.get(row))
     }
 
-    /// Adds a row.
     pub(super) fn push(&mut self, list: impl IntoIterator<Item = u32>) {
         self.items.extend(list);
         self.starts.push(self.items.len());
@@ -77,7 +76,7 @@ impl Lists {
     }
 }
 
-/// Tells first occurrences from repeated ones, for one list after another.
+/// Recognises repeated items, for one list after another.
 pub(super) struct Seen(Vec<u32>);
 
 impl Seen {

@@ -1,6 +1,6 @@
-//! A graph in one order: which buffers are live at a step, what each node makes, and who uses a buffer.
+//! A graph in one order: the buffers live at a step, the outputs of each node, and the users of a buffer.
 //!
-//! Bytes of memory take `added_bytes` on top: what the export leaves out, such as parameters.
+//! Amounts of memory have `added_bytes` added: memory that the export leaves out, such as parameters.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::compare::changes::relative_change;
@@ -10,17 +10,17 @@ use crate::order::Order;
 use crate::orders::Method;
 use crate::timeline::{Life, Timeline};
 
-/// The most outputs that a [`NodeStep`] names.
+/// Most outputs listed in a [`NodeStep`].
 pub const MOST_OUTPUTS: usize = 6;
 
-/// The most users that [`BufferDetails`] names.
+/// Most users listed in [`BufferDetails`].
 pub const MOST_USERS: usize = 24;
 
 /// The name of an order of a graph's nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OrderName {
-    /// The order of the file, which is the one that inductor's scheduler had.
+    /// The order of the file, which is that of inductor's scheduler.
     #[default]
     Baseline,
     /// PyTorch's `topological_sort_lpmf`.
@@ -29,7 +29,7 @@ pub enum OrderName {
     Bfs,
     /// PyTorch's `topological_sort_dfs`.
     Dfs,
-    /// The best order that the search has found.
+    /// The best order found by the search.
     Best,
 }
 
@@ -91,7 +91,7 @@ impl GraphFacts {
     }
 }
 
-/// What a buffer is to its graph.
+/// The role of a buffer in its graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferKind {
@@ -124,11 +124,11 @@ pub struct LiveBuffer {
     pub buffer: u32,
     /// Its name in the graph.
     pub name: String,
-    /// Bytes that it holds.
+    /// The bytes counted for it.
     pub bytes: u64,
     /// Those bytes in per mille of the memory that they are compared with.
     pub share_per_mille: u32,
-    /// What it is to the graph.
+    /// Its role in the graph.
     pub kind: BufferKind,
     /// The node that makes it; empty for an input.
     pub node: String,
@@ -145,30 +145,30 @@ pub struct NodeStep {
     pub step: u32,
     /// Its name in the graph.
     pub name: String,
-    /// Number and name of the buffers that it makes; at most [`MOST_OUTPUTS`].
+    /// Number and name of the buffers that it writes; at most [`MOST_OUTPUTS`].
     pub outputs: Vec<(u32, String)>,
-    /// Number of all buffers that it makes.
+    /// Number of all buffers that it writes.
     pub all_outputs: u32,
     /// Bytes that it allocates.
     pub bytes: u64,
     /// Memory while it runs.
     pub during_bytes: u64,
-    /// Memory once the buffers that it used last are freed.
+    /// Memory after freeing the buffers that it used last.
     pub after_bytes: u64,
 }
 
-/// A buffer in full.
+/// A buffer in detail.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BufferDetails {
-    /// As in lists; its share is that of the order's peak.
+    /// As in lists; the share is that of the order's peak.
     pub line: LiveBuffer,
     /// Bytes that become live with it; 0 for an input, which is live from the beginning.
     pub allocated_bytes: u64,
-    /// Bytes that are freed with it: other than allocated if it is a part of another buffer, or made of parts.
+    /// Bytes that are freed with it: differs from `allocated_bytes` if it is a part of another buffer, or consists of parts.
     pub freed_bytes: u64,
     /// Number and name of the buffer that it is a part of.
     pub origin: Option<(u32, String)>,
-    /// The step of the node that makes it; `None` for an input.
+    /// The step of the node that writes it; `None` for an input.
     pub made_at: Option<u32>,
     /// Step and name of the nodes that use it, by step; at most [`MOST_USERS`].
     pub users: Vec<(u32, String)>,
@@ -187,15 +187,15 @@ pub struct OrderFacts {
     pub peak_bytes: u64,
     /// The first step with that much.
     pub peak_step: u32,
-    /// The peak's change against that of inductor's choice, as a share of the latter; `None` where that is 0.
+    /// The peak's change compared with that of inductor's choice, as a share of the latter; `None` if that is 0.
     pub change_share: Option<f64>,
 }
 
-/// An order of a graph, ready to be looked up. Its methods take the graph that it was made with.
+/// An order of a graph, prepared for lookups. Its methods take the graph that it was made with.
 pub struct NamedOrder {
     /// Its name.
     pub name: OrderName,
-    /// The nodes as they run.
+    /// The nodes in running order.
     pub order: Order,
     /// Memory at each step.
     pub timeline: Timeline,
@@ -222,7 +222,7 @@ impl NamedOrder {
         }
     }
 
-    /// Its peak beside `chosen_bytes`, the peak of inductor's choice without `added_bytes`.
+    /// Its peak compared with `chosen_bytes`, the peak of inductor's choice without `added_bytes`.
     #[must_use]
     pub fn facts(&self, chosen_bytes: u64, added_bytes: u64) -> OrderFacts {
         let peak_bytes = self.peak_bytes(added_bytes);
@@ -241,7 +241,7 @@ impl NamedOrder {
         self.timeline.peak.saturating_add(added_bytes)
     }
 
-    /// Memory at a step; after the last one, what is left.
+    /// Memory at a step; after the last one, the memory that remains.
     #[must_use]
     pub fn bytes_at(&self, step: u32, added_bytes: u64) -> u64 {
         let bytes = self.timeline.memory_at_steps.get(step as usize);
@@ -282,7 +282,7 @@ impl NamedOrder {
         (first..).zip(nodes).map(node).collect()
     }
 
-    /// A buffer that holds `bytes` of the `of_bytes` that they are compared with.
+    /// A buffer's line, with `bytes` compared with `of_bytes`.
     #[must_use]
     pub fn line(&self, graph: &Graph, buffer: u32, bytes: u64, of_bytes: u64) -> LiveBuffer {
         let row = buffer as usize;
@@ -308,7 +308,7 @@ impl NamedOrder {
     /// A buffer with all its bytes, compared with the order's peak.
     #[must_use]
     pub fn whole_line(&self, graph: &Graph, buffer: u32, added_bytes: u64) -> LiveBuffer {
-        // A buffer with several outputs is allocated at once and freed in parts, and its parts the other way round.
+        // A buffer with several outputs is allocated at once and freed in parts; its parts are only freed.
         let bytes = graph.size_alloc[buffer as usize].max(graph.size_free[buffer as usize]);
         self.line(graph, buffer, bytes, self.peak_bytes(added_bytes))
     }
@@ -324,7 +324,7 @@ impl NamedOrder {
         uses
     }
 
-    /// A buffer in full; `None` if the graph has no such.
+    /// A buffer in detail; `None` if the graph has no such buffer.
     #[must_use]
     pub fn buffer(&self, graph: &Graph, buffer: u32, added_bytes: u64) -> Option<BufferDetails> {
         let row = buffer as usize;
@@ -350,7 +350,7 @@ fn numbered(graph: &Graph, buffer: u32) -> (u32, String) {
     (buffer, graph.buffer_names[buffer as usize].clone())
 }
 
-/// Bytes with those added; damaged graphs can go below 0.
+/// Bytes with the added ones; in damaged graphs they can go below 0.
 fn with_added(bytes: i64, added_bytes: u64) -> u64 {
     added_bytes.saturating_add_signed(bytes)
 }

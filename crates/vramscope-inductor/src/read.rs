@@ -17,7 +17,7 @@ use vramscope_core::{ErrorKind, Limits};
 /// Most text of graphs in one file, in bytes. A graph of 20,000 nodes takes some ten million.
 const MOST_TEXT: usize = 256 << 20;
 
-/// Most commas in a graph's text, because a value takes more memory than its text. That graph has a million.
+/// Most commas in a graph's text, because a value takes more memory than its text. A graph of 20,000 nodes has a million.
 const MOST_COMMAS: usize = 16_000_000;
 
 /// A graph with its name and position.
@@ -56,7 +56,7 @@ pub struct Export {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReadError {
     /// Neither an export nor a log.
-    #[error("this is no graph of inductor: neither its JSON nor a TORCH_TRACE log")]
+    #[error("this is not a graph of inductor: neither its JSON nor a TORCH_TRACE log")]
     NotAGraph,
     /// A log without graphs.
     #[error("this log has no graph in it: none of its {artifacts} artifacts is one")]

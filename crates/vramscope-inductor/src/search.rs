@@ -1,12 +1,12 @@
-//! Looks for orders with a lower peak than inductor's own, or proves that none exists.
+//! Searches for orders with a lower peak than inductor's own, or proves that none exists.
 //!
 //! Deciding whether a graph can run within a number of bytes is NP-complete, but most graphs are easy. Two facts help:
 //!
 //! * The memory that must be live together with a node follows from a closure problem, so it is a minimum cut. The
 //!   highest of these cuts is a lower bound of every peak (`bound`).
 //! * The memory after a set of nodes has run does not depend on their order. So orders are searched as paths through
-//!   such sets (`beam`), in passes with an ever wider beam. A pass that dropped no state proves the absence of what
-//!   it did not find.
+//!   such sets (`beam`), in passes with an ever wider beam. A pass that dropped no state proves that what it did not find
+//!   does not exist.
 
 mod beam;
 mod bound;
@@ -23,7 +23,7 @@ use super::{Graph, Order, Plan, Timeline};
 /// Number of states that the first pass keeps per number of nodes run.
 const FIRST_WIDTH: usize = 16;
 
-/// Looks for ever better orders of one graph, borrowed or shared, in slices of work.
+/// Searches for ever better orders of one graph, borrowed or shared, in slices of work.
 pub struct Search<G> {
     graph: G,
     sets: Sets,
@@ -49,7 +49,6 @@ struct Passes {
     width: usize,
     /// Passes of this width found nothing at this limit.
     floor: i64,
-    /// The current pass.
     beam: Option<Beam>,
 }
 
@@ -95,14 +94,14 @@ impl<G: Deref<Target = Graph>> Search<G> {
         self.bound >= self.peak
     }
 
-    /// The change of the peak against inductor's, as a share of it: -0.25 needs a quarter less.
+    /// The change of the peak compared with inductor's, as a share of that: -0.25 needs a quarter less.
     #[must_use]
     pub fn change(&self) -> f64 {
         (self.peak - self.first_peak) as f64 / self.first_peak.max(1) as f64
     }
 
-    /// Works until `is_over`, or until nothing better can be found. Returns whether it is done. Every call makes some
-    /// progress.
+    /// Works until `is_over` returns true, or until nothing better can be found. Returns whether it is done. Every call
+    /// makes some progress.
     pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
         while !self.is_done() {
             self.step(is_over);

@@ -1,10 +1,10 @@
-//! Laws on random graphs, each clever thing beside a slow and obvious one.
+//! Invariants on random graphs; each optimised algorithm is compared with a slow and obvious one.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Graphs of up to 14 nodes with ties, several outputs per node, freeable inputs, sizes that differ, and nodes that only have
+/// Graphs of up to 14 nodes with ties, several outputs per node, freeable inputs, different sizes, and nodes that only have
 /// to come later.
 fn graphs() -> impl Strategy<Value = Graph> {
     let size = prop_oneof![Just(0u64), Just(1), Just(8), 0u64..40];
@@ -94,7 +94,7 @@ fn least_memory(graph: &Graph, ready: &[u32], to_free: &[i64], gap: i64) -> u32 
     ready.iter().copied().min_by_key(key).unwrap()
 }
 
-/// `topological_sort_lpmf` as it is written in PyTorch: every node that could run is looked at in every step.
+/// `topological_sort_lpmf` as written in PyTorch: every step examines all nodes that could run.
 fn slow_lpmf(graph: &Graph, threshold: i64) -> Vec<u32> {
     let count = graph.node_count() as u32;
     let free = |b: &u32| graph.size_free[*b as usize] as i64;
@@ -180,7 +180,7 @@ fn least_peak(graph: &Graph) -> i64 {
             if has_run(set, graph.preds.get(n)) {
                 let peak = memory(set) + graph.node_size(n as u32);
                 let next = set | 1 << n;
-                // What is left at last counts too, as does every state between.
+                // The remaining memory at the end counts too, as does every state in between.
                 let peak = least[set].max(peak).max(memory(next));
                 least[next] = least[next].min(peak);
             }
@@ -233,7 +233,7 @@ proptest! {
         let plan = plan(&graph, Settings::default()).unwrap();
         let mut search = Search::new(&graph, &plan);
         let mut peak = search.peak();
-        // A slice at a time, as a page does.
+        // One slice at a time, as in the page.
         while !search.run(&mut || true) {
             prop_assert!(search.peak() <= peak && search.bound() <= search.peak());
             peak = search.peak();
@@ -324,7 +324,7 @@ fn an_order_that_cannot_run_is_none() {
     assert_eq!(graph.validate().unwrap_err().to_string(), error);
 }
 
-/// Also of graphs that are too large for minimum cuts.
+/// This includes graphs that are too large for minimum cuts.
 #[test]
 fn no_order_does_with_less_than_one_node_needs() {
     let nodes = (0..9).map(|n| node(&format!("op{n}"), vec![9]));

@@ -16,7 +16,7 @@ pub struct Life {
 /// Memory over the steps of an order.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Timeline {
-    /// Live bytes at each step, including the buffers that it reads and writes, and one more value: the bytes left
+    /// Live bytes at each step, including the buffers that it reads and writes, and one more value: the bytes that remain
     /// after the last step. Negative only in damaged graphs, which free more than they allocate.
     pub memory_at_steps: Vec<i64>,
     /// The most bytes at any step.
@@ -30,7 +30,7 @@ pub struct Timeline {
 impl Timeline {
     /// The memory if the nodes run in this order (`estimate_peak_memory`).
     ///
-    /// `order` must hold every node once.
+    /// `order` must contain every node once.
     #[must_use]
     pub fn of(graph: &Graph, order: &Order) -> Self {
         let lives = lives(graph, order);
@@ -56,8 +56,8 @@ impl Timeline {
         }
     }
 
-    /// Live bytes after each step's allocations and after its frees (`estimate_peak_memory_allocfree`), computed the
-    /// other way. The first equal [`memory_at_steps`](Self::memory_at_steps), so both estimates have the same peak.
+    /// Live bytes after each step's allocations and after its frees (`estimate_peak_memory_allocfree`), computed
+    /// independently. The first equal [`memory_at_steps`](Self::memory_at_steps), so both estimates have the same peak.
     #[must_use]
     pub fn alloc_free_steps(&self, graph: &Graph) -> Vec<(i64, i64)> {
         let mut changes = vec![(0, 0); graph.node_count()];
@@ -88,7 +88,7 @@ impl Timeline {
         [graph.input_bytes()].into_iter().chain(after).collect()
     }
 
-    /// The buffers live at a step, each with the bytes that it holds then, the largest first. Their sum is
+    /// The buffers live at a step, each with its bytes at that time, largest first. Their sum is
     /// [`memory_at_steps`](Self::memory_at_steps).
     #[must_use]
     pub fn live_at(&self, graph: &Graph, step: u32) -> Vec<(u32, i64)> {

@@ -1,5 +1,5 @@
-//! Measures the cost of a stack in nanoseconds per call, by depth, and of its first recording. Run with `cargo run
-//! --release --example stack_cost -p vramscope-inject`.
+//! Measures the cost of a stack in nanoseconds per call, by depth, and of recording it the first time. Run with `cargo
+//! run --release --example stack_cost -p vramscope-inject`.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

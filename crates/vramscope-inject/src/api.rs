@@ -1,6 +1,6 @@
-//! The C interface for programs in any language, also used by `vramscope-api`. Programs find these functions by
-//! name (`dlsym(RTLD_DEFAULT, …)`) or by weak references. In programs that are not captured they do not exist.
-//! Texts are UTF-8 bytes with their length; null stands for an empty text.
+//! The C interface for programs in any language, also used by `vramscope-api`. Programs find these functions by name
+//! (`dlsym(RTLD_DEFAULT, …)`) or by weak references. They do not exist in programs that are not captured. Texts are
+//! UTF-8 bytes with their length; null stands for an empty text.
 //!
 //! ```c
 //! uint32_t vramscope_version(void);                     // 1; increases when functions are added
@@ -63,7 +63,7 @@ extern "C" fn vramscope_version() -> u32 {
     VERSION
 }
 
-/// Whether allocations are recorded. Creates no log: before the first CUDA call it returns whether they will be.
+/// Whether allocations are recorded. Creates no log: before the first CUDA call, returns whether they will be.
 #[unsafe(no_mangle)]
 extern "C" fn vramscope_is_recording() -> i32 {
     let is_recording = || match log::exists() {

@@ -1,9 +1,9 @@
 //! The dynamic linker's own `dlsym`, and that of the next library that interposes it.
 //!
-//! Other libraries interpose `dlsym` too: those that share a GPU between containers limit each one's memory so. They
-//! must keep working under a capture. So what this library does not answer itself goes to the next `dlsym` in the
-//! order of symbol resolution, and the functions that it gives are what hooks call. Queries of this library's own
-//! go to the dynamic linker, past all interposers.
+//! Other libraries interpose `dlsym` too: tools that share a GPU between containers limit each one's memory that way.
+//! They must keep working under a capture. So anything that this library does not answer itself goes to the next
+//! `dlsym` in the order of symbol resolution, and hooks call the functions that it returns. Queries of this library's
+//! own go directly to the dynamic linker, bypassing all interposers.
 
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr, c_char, c_void};
@@ -36,7 +36,7 @@ pub(crate) unsafe fn real_dlsym(library: *mut c_void, name: *const c_char) -> *m
 /// # Safety
 /// As for `dlsym`.
 pub(crate) unsafe fn next_dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void {
-    // An interposer that asks on by the name `dlsym` comes back here: it is looking for the real one.
+    // An interposer that calls `dlsym` by name comes back here: it is looking for the real one.
     thread_local!(static IS_ASKED: Cell<bool> = const { Cell::new(false) });
     find();
     let next = NEXT.load(Ordering::Acquire);
@@ -83,7 +83,7 @@ fn find_both() {
 /// A remark about other libraries that interpose `dlsym`.
 pub(crate) fn remark() -> Option<String> {
     find();
-    // `RTLD_DEFAULT` would find this library's own first, as it binds its calls to itself (`-Bsymbolic`).
+    // `RTLD_DEFAULT` would find this library's own first, because its calls are bound to itself (`-Bsymbolic`).
     // SAFETY: null stands for the program and all that it was started with; a C string.
     let first = unsafe {
         let all = libc::dlopen(std::ptr::null(), libc::RTLD_LAZY);
@@ -103,8 +103,8 @@ pub(crate) fn remark() -> Option<String> {
             .all(|&own| own != object_of(first))
     {
         return Some(format!(
-            "{} interposes dlsym before the recorder does: functions of the driver that it gives without asking \
-             further are not recorded.",
+            "{} interposes dlsym before the recorder does: driver functions that it returns by itself are not \
+             recorded.",
             Place::of(first).path
         ));
     }
@@ -155,7 +155,7 @@ pub(crate) fn object_of(address: *const c_void) -> Option<usize> {
     info_of(address).map(|info| info.dli_fbase.addr())
 }
 
-/// The symbol that begins exactly at an address. Of several, the dynamic linker chooses.
+/// The symbol that begins exactly at an address. If there are several, the dynamic linker chooses.
 pub(crate) fn symbol_at(address: *const c_void) -> Option<&'static CStr> {
     let info = info_of(address)?;
     // SAFETY: a C string in the library of the address, which the caller is about to use.

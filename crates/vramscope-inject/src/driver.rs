@@ -13,15 +13,15 @@ thread_local! {
     static IS_USED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether it does so on any thread.
+/// Whether the program calls the driver on any thread.
 static WAS_CALLED: AtomicBool = AtomicBool::new(false);
 /// Whether this library keeps the driver loaded.
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 /// Remembers that the program calls the driver on this thread, so that this library may do so too.
 ///
-/// The driver has threads of its own, on which it runs the program's host functions. It must not be called there:
-/// it may wait for a lock whose holder waits for the host function.
+/// The driver also runs the program's host functions on threads of its own. It must not be called there: it may wait
+/// for a lock whose holder waits for the host function.
 #[inline]
 pub(crate) fn set_used_here() {
     if !IS_USED.get() {
@@ -30,7 +30,7 @@ pub(crate) fn set_used_here() {
     }
 }
 
-/// Keeps the driver loaded from now on, for calls at a time when the program is not in one. Returns whether it is loaded.
+/// Keeps the driver loaded from now on, for calls made while the program is in none. Returns whether it is loaded.
 #[inline]
 pub(crate) fn keep() -> bool {
     IS_KEPT.load(Ordering::Relaxed) || keep_now()
@@ -38,7 +38,7 @@ pub(crate) fn keep() -> bool {
 
 #[cold]
 fn keep_now() -> bool {
-    // What is opened here is never closed.
+    // This handle is never closed.
     let is_loaded = open().is_some();
     IS_KEPT.store(is_loaded, Ordering::Relaxed);
     is_loaded
@@ -49,7 +49,7 @@ pub(crate) fn is_unused() -> bool {
     !WAS_CALLED.load(Ordering::Relaxed) && open().is_some()
 }
 
-/// A driver function by its name, looked up once.
+/// A driver function, looked up once by name.
 pub(crate) struct Function {
     name: &'static CStr,
     /// Null until it was looked up.
@@ -95,7 +95,6 @@ impl Function {
     }
 }
 
-/// Opens the driver if it is loaded.
 fn open() -> Option<*mut c_void> {
     // SAFETY: a C string; `RTLD_NOLOAD` loads nothing.
     let driver = unsafe {
@@ -110,7 +109,6 @@ fn open() -> Option<*mut c_void> {
 /// Declares the functions that [`function`] finds.
 macro_rules! functions {
     ($($name:ident)*) => {
-        /// The functions that this library calls.
         pub(crate) mod functions {
             use super::Function;
 
@@ -149,10 +147,11 @@ functions! {
     cuThreadExchangeStreamCaptureMode
 }
 
-/// Start of the driver whose functions were looked up; 0 if unknown.
+/// Start address of the driver whose functions were looked up; 0 if unknown.
 static START: AtomicUsize = AtomicUsize::new(0);
 
-/// Start of the library of a function, which may be the driver's `own` of that name; 0 if unknown.
+/// Start address of the library that contains a function; it may be the driver's `own` function of that name. 0 if
+/// unknown.
 pub(crate) fn library_of(found: *mut c_void, own: &Function) -> usize {
     match START.load(Ordering::Relaxed) {
         start if start != 0 && own.address.load(Ordering::Relaxed) == found => start,
@@ -160,9 +159,9 @@ pub(crate) fn library_of(found: *mut c_void, own: &Function) -> usize {
     }
 }
 
-/// Looks up all functions and some `more`, if the driver is loaded. To be called on the thread that loads it, before
-/// others need them: each lookup takes a lock of the dynamic linker, which is held while constructors of libraries
-/// run, and one of these may wait for a thread that calls the driver.
+/// Looks up all functions and `more`, if the driver is loaded. Called on the thread that loads it, before other threads
+/// need them: each lookup takes a lock of the dynamic linker, which is held while constructors of libraries run, and a
+/// constructor may wait for a thread that calls the driver.
 pub(crate) fn look_up(more: impl Iterator<Item = &'static Function>) {
     if IS_KEPT.load(Ordering::Relaxed) && START.load(Ordering::Relaxed) != 0 {
         return;
@@ -170,7 +169,7 @@ pub(crate) fn look_up(more: impl Iterator<Item = &'static Function>) {
     let Some(driver) = open() else { return };
     let first = &functions::cuCtxGetDevice;
     let found = first.found_in(driver);
-    // Until it is kept, the driver may be closed and another one loaded.
+    // Until it is kept loaded, the driver may be closed and another one loaded.
     if first.address.load(Ordering::Relaxed) != found || START.load(Ordering::Relaxed) == 0 {
         for function in functions::ALL.iter().copied().chain(more) {
             function
@@ -197,13 +196,12 @@ macro_rules! function {
 
 pub(crate) use function;
 
-/// As [`current_device`], at a time when the program may not be in a call of the driver.
+/// Like [`current_device`], for when the program may not be calling the driver.
 pub(crate) fn current_device_between_calls() -> Option<i16> {
     (IS_USED.get() && keep()).then(current_device).flatten()
 }
 
-/// The device of the calling thread's current context. `None` on threads on which the program does not call the
-/// driver.
+/// The device of the calling thread's current context. `None` on threads where the program does not call the driver.
 pub(crate) fn current_device() -> Option<i16> {
     if !IS_USED.get() {
         return None;

@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use crate::dlsym::{next_dlsym, object_of, real_dlsym};
 use crate::driver::{self, Function};
 
-/// A hooked driver function.
 pub(crate) struct Hook {
-    /// Its name in the driver.
+    /// The name in the driver.
     pub(crate) name: &'static CStr,
-    /// Two libraries may have the driver's functions: the driver, and one that is asked before it.
+    /// Two libraries may provide the driver's functions: the driver, and one placed before it.
     ways: [Way; 2],
     /// The driver's own function of this name.
     pub(crate) own: Function,
-    /// Whether a note says that the driver gave an unknown function of this name.
+    /// Whether a note was written that the driver returned an unknown function of this name.
     pub(crate) has_note: AtomicBool,
 }
 
@@ -22,16 +21,16 @@ pub(crate) struct Hook {
 struct Way {
     /// Null if there is none.
     wrapper: *const c_void,
-    /// The real function, which the wrapper calls; null until it was looked up.
+    /// The function that the wrapper calls; null until it was looked up.
     real: AtomicPtr<c_void>,
-    /// Start of the library of the real function; 0 if unknown.
+    /// Start address of the library of `real`; 0 if unknown.
     library: AtomicUsize,
 }
 
 // SAFETY: the pointers are to functions.
 unsafe impl Sync for Hook {}
 
-/// What a function found for a hook's name is to a wrapper.
+/// How a function found under a hook's name relates to a wrapper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Found {
     /// The function that the wrapper calls from now on.
@@ -85,7 +84,7 @@ impl Hook {
         }
     }
 
-    /// As [`Self::new`], of a name with a zero byte at its end.
+    /// Like [`Self::new`], for a name that ends with a zero byte.
     pub(crate) const fn of(
         name: &'static str,
         wrapper: *const c_void,
@@ -97,7 +96,7 @@ impl Hook {
         Self::new(name, wrapper, second)
     }
 
-    /// Interposes a wrapper before `found`, a function of the hook's name. Returns the function for the caller:
+    /// Puts a wrapper in front of `found`, a function of the hook's name. Returns the function for the caller:
     ///
     /// | the wrapper calls | `found` is | the caller gets | and the wrapper calls |
     /// | --- | --- | --- | --- |
@@ -109,8 +108,9 @@ impl Hook {
     /// | functions of two other libraries | | `found`, of which direct calls are not recorded | what it called |
     /// | any | a wrapper itself, or null | it, or the first wrapper | what it called |
     ///
-    /// The fifth case: of two libraries that offer the driver's functions, one calls the other. That call must not
-    /// return to the first. Calls through both are recorded by the first wrapper, as only a thread's outermost call is.
+    /// The fifth case: of two libraries that offer the driver's functions, one calls the other, and that call must not
+    /// return to the first. Calls through both are recorded by the first wrapper, since only a thread's outermost call
+    /// is recorded.
     pub(crate) fn interpose(&self, found: *mut c_void) -> *mut c_void {
         let given = self.stand_before(found);
         if self.has_wrapper(given) {
@@ -119,7 +119,7 @@ impl Hook {
         given
     }
 
-    /// As [`Self::interpose`], for functions that the program did not look up.
+    /// Like [`Self::interpose`], for functions that the program did not look up.
     fn stand_before(&self, found: *mut c_void) -> *mut c_void {
         if found.is_null() {
             return self.ways[0].wrapper.cast_mut();
@@ -138,7 +138,7 @@ impl Hook {
             .any(|way| way.wrapper == function.cast_const())
     }
 
-    /// Whether it can stand before the functions of two libraries.
+    /// Whether the hook can wrap the functions of two libraries.
     pub(crate) fn has_second_wrapper(&self) -> bool {
         !self.ways[1].wrapper.is_null()
     }
@@ -149,13 +149,13 @@ impl Hook {
         self.ways[0].real.load(Ordering::Acquire)
     }
 
-    /// That of the second library.
+    /// The second library's function.
     #[inline]
     pub(crate) fn second(&self) -> *mut c_void {
         self.ways[1].real.load(Ordering::Acquire)
     }
 
-    /// Whether a function is this one, whatever it is called: a wrapper, a function that a wrapper calls, or the
+    /// Whether a function belongs to this hook, whatever its name: a wrapper, a function that a wrapper calls, or the
     /// driver's function of this name.
     pub(crate) fn is(&self, function: *mut c_void) -> bool {
         self.has_wrapper(function)
@@ -163,15 +163,15 @@ impl Hook {
             || self.own.find() == Some(function)
     }
 
-    /// Interposes the wrapper before the next function of its name in the order of symbol resolution, if it calls
-    /// nothing yet: for programs linked with the driver, which never look it up.
+    /// For programs linked with the driver, which never look functions up: wraps the next function of this name in the
+    /// order of symbol resolution, if the wrapper calls nothing yet.
     pub(crate) fn stand_before_next(&self) {
         if self.real().is_null() {
             self.stand_before(self.next());
         }
     }
 
-    /// The next function of this name in the order of symbol resolution, or else that of the driver.
+    /// The next function of this name in the order of symbol resolution, or else the driver's.
     fn next(&self) -> *mut c_void {
         // SAFETY: a special handle, and a C string.
         let mut next =
@@ -200,8 +200,8 @@ impl Hook {
     }
 }
 
-/// What `found` is to a hook whose wrapper calls `known`, which was in the library `then` when it was found.
-/// `library_of` tells the library of an address now.
+/// How `found` relates to a hook whose wrapper calls `known`, which was in the library `then` when it was found.
+/// `library_of` returns the library that contains an address now.
 fn judge(
     known: *mut c_void,
     then: usize,
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(judge(known, 0x100, same, loaded), Found::Real);
         assert_eq!(judge(known, 0x100, other, loaded), Found::Others);
         assert_eq!(judge(known, 0x100, other, unloaded), Found::Real);
-        // Something else is now where its library was.
+        // Its library is gone, and something else is in its place.
         assert_eq!(judge(known, 0x080, other, loaded), Found::Real);
     }
 

@@ -1,8 +1,8 @@
 //! The hooked driver functions, their types and effects on memory. [`table`] lists them.
 //!
 //! [`entry`] surrounds each call, [`host_functions`] those that enqueue functions of the program. [`events`] writes the
-//! records, [`devices`] and [`pools`] query the driver for more, [`capturing`] tells when the driver must not be queried,
-//! [`lookup`] handles `cuGetProcAddress`.
+//! records, [`devices`] and [`pools`] query the driver for details, [`capturing`] knows when the driver must not be
+//! queried, [`lookup`] handles `cuGetProcAddress`.
 
 #![expect(non_snake_case, reason = "the driver's own names")]
 
@@ -31,14 +31,13 @@ use entry::{
     record_unpin,
 };
 
-/// Result of a driver function.
 type CUresult = u32;
 /// A stream, context, pool or other opaque handle.
 type Handle = *mut c_void;
 
 /// Result of a hooked function without a driver: `CUDA_ERROR_NOT_INITIALIZED`.
 const NOT_INITIALIZED: CUresult = 3;
-/// Results by which the driver says that it did not do what was asked: `CUDA_ERROR_INVALID_VALUE` and `_NOT_PERMITTED`.
+/// Results that mean the driver did nothing: `CUDA_ERROR_INVALID_VALUE` and `_NOT_PERMITTED`.
 const REFUSED: [CUresult; 2] = [1, 800];
 
 /// The hook of the driver function with this name.
@@ -46,8 +45,8 @@ pub(crate) fn find(name: &CStr) -> Option<&'static Hook> {
     all().find(|hook| hook.name == name)
 }
 
-/// Interposes a hook before a function that the program looked up, as [`Hook::interpose`] does. Counts those that no wrapper
-/// stands before. Host functions have one wrapper each: a second library's are mostly called through the first's.
+/// Puts a hook in front of a function that the program looked up, as [`Hook::interpose`] does. Counts functions left
+/// without a wrapper. Host functions have one wrapper each: a second library's are usually called through the first's.
 pub(crate) fn interpose(hook: &Hook, found: *mut c_void) -> *mut c_void {
     let given = hook.interpose(found);
     if hook.has_second_wrapper() && !hook.has_wrapper(given) {
@@ -56,22 +55,23 @@ pub(crate) fn interpose(hook: &Hook, found: *mut c_void) -> *mut c_void {
     given
 }
 
-/// Looks up what the hooks need of the driver, as [`driver::look_up`] says.
+/// Looks up the driver functions that the hooks need, as [`driver::look_up`] explains.
 pub(crate) fn look_up() {
     driver::look_up(all().map(|hook| &hook.own));
 }
 
-/// Looks up all that hooks call in programs linked with the driver: at once, as [`look_up`] does the rest.
+/// Looks up all functions that hooks call in programs linked with the driver; all at once, for the reason given at
+/// [`look_up`].
 pub(crate) fn stand_before_next() {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     look_up();
-    // A driver that a library is linked with could be loaded again at another place, of which nothing would tell.
+    // A driver that a library is linked with could be unloaded and loaded elsewhere without our noticing.
     if driver::keep() && !IS_DONE.swap(true, Ordering::Relaxed) {
         all().for_each(Hook::stand_before_next);
     }
 }
 
-/// What a hook's wrapper calls; null if that does not exist.
+/// The function that a hook's wrapper calls; null if it does not exist.
 #[inline]
 fn real(hook: &Hook) -> *mut c_void {
     let real = hook.real();

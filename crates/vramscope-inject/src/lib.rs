@@ -1,28 +1,28 @@
-//! The library that `vramscope-capture run` preloads into a program. It records the program's CUDA driver calls in
-//! a log that survives the program.
+//! The library that `vramscope-capture run` preloads into a program. It records the program's CUDA driver calls in a
+//! log that survives the program.
 //!
-//! A program finds driver functions by `dlsym`, by the dynamic linker or by `cuGetProcAddress`, and gets hooks by
-//! all three: from `linker`, as exports of `hooks`, and from `hooks::lookup`. A `hook` knows the real function from
-//! the lookup, which other libraries that interpose `dlsym` take part in (`dlsym`). All other queries to the driver
-//! bypass the hooks (`driver`), and none is made on threads of the driver itself. Functions are looked up together when the
-//! program loads the driver: later the dynamic linker's lock may be held by a thread that waits for this one.
+//! A program finds driver functions by `dlsym`, by the dynamic linker or by `cuGetProcAddress`, and each way gives it
+//! hooks: from `linker`, as exports of `hooks`, and from `hooks::lookup`. A `hook` gets the real function from the
+//! lookup, in which other libraries that interpose `dlsym` take part (`dlsym`). All other queries to the driver bypass
+//! the hooks (`driver`), and none is made on the driver's own threads. All functions are looked up when the program
+//! loads the driver: later, the thread that holds the dynamic linker's lock may be waiting for this one.
 //!
-//! A free is written before the driver is called and an allocation after the call returned, into room that one
-//! atomic addition reserved. So no log shows an address allocated again before its free, whatever the threads do.
-//! Nothing is queried on a stream that is being captured into a graph.
+//! A free is written before the driver is called and an allocation after the call returned, into space reserved by one
+//! atomic addition. So no log shows an address allocated again before its free, however threads interleave. Nothing is
+//! queried on a stream that is being captured into a graph.
 //!
-//! `nvtx` and `api` record what the program says about itself, by way of `ranges` and `parts`. `log` writes all
-//! records, `stack` records the callers. `process` runs at load, fork and exit. `unwinder` leads to that of the program.
+//! `nvtx` and `api` record the program's annotations, through `ranges` and `parts`. `log` writes all records, `stack`
+//! records the callers. `process` runs at load, fork and exit. `unwinder` forwards to the program's unwinder.
 //!
-//! What cannot be recorded is counted by its reason in the log (`log::lost`).
+//! Anything that cannot be recorded is counted by reason in the log (`log::lost`).
 //!
-//! Nothing here prints, handles signals or unwinds into its callers. After an error of its own, the library stops
+//! Nothing here prints, handles signals or unwinds into its callers. After an internal error, the library stops
 //! recording for good.
 //!
-//! NVTX is recorded by the same library as the driver's calls: another one would need this one's log, threads, devices and
-//! streams by functions between two files, programs linked with NVTX find it only in a preloaded library, and a crash in either
-//! ends the same process. What is given away is linked with the C library of 2012, since a program does not start when a library
-//! before it asks for a newer one.
+//! NVTX is recorded by the same library as the driver's calls. A second library would need this one's log, threads,
+//! devices and streams through functions between two files; programs linked with NVTX only find it in a preloaded
+//! library; and a crash in either ends the same process. Releases are linked with the C library of 2012, because a
+//! program does not start if a preloaded library needs a newer one than it has.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -52,12 +52,12 @@ mod nvtx;
 mod linker;
 mod process;
 
-/// Memory of this library's own. A program or its tools may interpose `malloc` with something that takes memory from
-/// CUDA, and would call this library from within itself.
+/// This library's own memory. A program or its tools may interpose `malloc` with something that allocates from CUDA,
+/// which would call this library from within itself.
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
-/// An address in this library, whose frames stacks leave out.
+/// An address in this library, whose frames are left out of stacks.
 fn own_code() -> u64 {
     own_code as *const () as u64
 }

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_void};
 use crate::dlsym::{self, NEXT, next_dlsym};
 use crate::hooks;
 
-/// The function that `dlsym` returns instead of the real result; null to use the next one.
+/// The function that `dlsym` should return instead of the real result; null to use the next `dlsym`.
 ///
 /// # Safety
 /// As for `dlsym`.
@@ -25,12 +25,12 @@ unsafe extern "C" fn find_wrapper(library: *mut c_void, name: *const c_char) -> 
     if library == libc::RTLD_NEXT || library == libc::RTLD_DEFAULT {
         return nothing;
     }
-    // SAFETY: a text.
+    // SAFETY: a C string.
     let name = unsafe { CStr::from_ptr(name) };
     let Some(hook) = hooks::find(name) else {
         return nothing;
     };
-    // Before the caller's own lookup, after which `dlerror` tells of that.
+    // Before the caller's own lookup, so that `dlerror` afterwards is about that one.
     hooks::look_up();
     // SAFETY: the caller's own arguments.
     let real = unsafe { next_dlsym(library, name.as_ptr()) };
@@ -84,7 +84,7 @@ pub(crate) unsafe extern "C" fn dlsym(library: *mut c_void, name: *const c_char)
 pub(crate) unsafe extern "C" fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void {
     core::arch::naked_asm!(
         ".cfi_startproc",
-        // A landing pad (`bti c`) for processors that check branch targets; a no-op elsewhere.
+        // A landing pad (`bti c`) for processors that check branch targets; a no-op on others.
         "hint #34",
         "stp x29, x30, [sp, #-32]!",
         ".cfi_adjust_cfa_offset 32",

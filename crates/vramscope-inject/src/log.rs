@@ -1,8 +1,8 @@
-//! The log of this process. Created with its first record, written by all threads.
+//! This process's log. Created with its first record, written by all threads.
 //!
 //! A process that forks after its log was created leaves its children without a log; CUDA does not survive a fork
-//! either. If the process had no log yet, the child may create its own, unless another thread held one of this
-//! library's locks during the fork. Every executed program may create a log.
+//! either. If there was no log yet, the child may create its own, unless another thread held one of this library's
+//! locks during the fork. Every executed program may create a log.
 //!
 //! ```text
 //!              first record             the file exists
@@ -40,15 +40,15 @@ const MAX_TEXTS: usize = 1 << 16;
 /// Longer texts are not cached.
 const MAX_CACHED_TEXT_BYTES: usize = 1 << 10;
 
-/// What this process does about its log.
+/// Whether this process has a log.
 #[derive(Clone, Copy)]
 enum State {
-    /// There is none, and the next record creates it.
+    /// No log yet; the next record creates it.
     Undecided,
     /// A thread is creating it. Others wait for [`CREATION`].
     Creating,
     Open(&'static Log),
-    /// There is none, and none will be created: nothing is recorded any more.
+    /// No log, and none will be created: nothing is recorded any more.
     Off,
 }
 
@@ -83,7 +83,7 @@ impl State {
     }
 }
 
-/// Losses before the log exists, by their number.
+/// Losses before the log exists, by number.
 static EARLY_LOSSES: [AtomicU64; Loss::ALL.len()] = [const { AtomicU64::new(0) }; Loss::ALL.len()];
 /// Notes before the log exists.
 static EARLY_NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -96,20 +96,20 @@ pub(crate) fn settings() -> Option<&'static Settings> {
         .as_ref()
 }
 
-/// The rank of this process when it started. The program may set the variables later, at the same time as they are
-/// read, so they are read when this library is loaded.
+/// The rank of this process when it started. Read when this library is loaded: later the program may be changing the
+/// variables at the same time.
 pub(crate) fn rank() -> Option<Rank> {
     static RANK: OnceLock<Option<Rank>> = OnceLock::new();
     *RANK.get_or_init(|| Rank::of_environment(|name| std::env::var_os(name)))
 }
 
-/// Whether events are to be recorded now. Creates the log.
+/// Whether to record events now. Creates the log.
 #[inline]
 pub(crate) fn is_recording() -> bool {
     log().is_some_and(|log| log.word(header::IS_RECORDING).load(Ordering::Relaxed) != 0)
 }
 
-/// Whether [`is_recording`] may say yes: a question that is answered at once.
+/// Whether [`is_recording`] may return true; quick to answer.
 #[inline]
 pub(crate) fn may_record() -> bool {
     match State::now() {
@@ -178,7 +178,7 @@ pub(crate) fn lost(loss: Loss) {
     }
 }
 
-/// Writes what was kept until the log was created.
+/// Writes the losses and notes from before the log was created.
 fn write_early(log: &Log) {
     for &loss in Loss::ALL {
         log.count_loss(loss, EARLY_LOSSES[loss as usize].swap(0, Ordering::Relaxed));
@@ -293,7 +293,7 @@ fn log() -> Option<&'static Log> {
     }
 }
 
-/// Message of the recorder's own error.
+/// Message of an internal error.
 static FAILURE: Mutex<String> = Mutex::new(String::new());
 
 #[cold]
@@ -302,8 +302,8 @@ fn create() -> Option<&'static Log> {
         return Some(log);
     }
     let log = guard(|| {
-        // The driver is queried before the lock is taken: the query may wait for a library that is being loaded,
-        // and that library's constructors may wait for the lock.
+        // Query the driver before taking the lock: the query may wait for a library that is being loaded, and that
+        // library's constructors may wait for the lock.
         let device = has_pending().then(driver::current_device).flatten();
         let _guard = CREATION.lock().unwrap_or_else(PoisonError::into_inner);
         match State::now() {
@@ -322,7 +322,7 @@ fn create() -> Option<&'static Log> {
         flush_pending(device);
         UNPUBLISHED.set(None);
         State::Open(log).set();
-        // What came meanwhile.
+        // What arrived meanwhile.
         names::flush_names();
         flush_pending(device);
         write_early(log);
@@ -334,8 +334,8 @@ fn create() -> Option<&'static Log> {
 /// Creates a log with its first record, if this process is captured and the file can be created.
 fn create_with_program() -> Option<&'static Log> {
     let settings = settings()?;
-    // Keeps errors of this library from being printed. The hook belongs to its own copy of the standard library,
-    // not to the program's.
+    // Keeps errors of this library from being printed. The hook belongs to its own copy of the standard library, not to
+    // the program's.
     std::panic::set_hook(Box::new(|error| {
         *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
     }));
@@ -349,7 +349,7 @@ fn create_with_program() -> Option<&'static Log> {
 }
 
 /// Runs in the child of a fork. The log belongs to the parent, and threads that do not exist here may hold locks.
-/// Allocates and frees nothing, as the allocator may not have handled the fork yet.
+/// Neither allocates nor frees, as the allocator may not have handled the fork yet.
 ///
 /// `are_unlocked`: whether the rest of the library found all its locks free.
 pub(crate) fn after_fork(are_unlocked: bool) {
@@ -386,7 +386,7 @@ pub(crate) fn is_undecided() -> bool {
     matches!(State::now(), State::Undecided) && settings().is_some()
 }
 
-/// Creates the log if there is something that it must tell.
+/// Creates the log if there are losses to report.
 pub(crate) fn write_early_losses() {
     let has_losses = EARLY_LOSSES
         .iter()
@@ -396,10 +396,10 @@ pub(crate) fn write_early_losses() {
     }
 }
 
-/// Marks the log as that of a program that ended in an orderly way.
+/// Marks the log as that of a program that ended normally.
 pub(crate) fn end() {
     if let State::Open(log) = State::now() {
-        // What another thread kept while the log was just being created.
+        // What another thread stored while the log was being created.
         guard(|| write_early(log));
         log.word(header::STATE)
             .store(state::ENDED, Ordering::Relaxed);

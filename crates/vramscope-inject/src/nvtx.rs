@@ -1,15 +1,15 @@
 //! NVTX: ranges and marks of programs in any language.
 //!
-//! Programs reach these functions in two ways. NVTX 3 consists of headers only: at a program's first call they load
-//! the library named by `NVTX_INJECTION64_PATH` and call [`InitializeInjectionNvtx2`], which fills their slots with
-//! functions of this library; `memory` is its extension for parts of allocations. Programs for NVTX 1 and 2 link or load
-//! `libnvToolsExt.so.1`. CUDA does not include it any more; this library exports its functions and can take its place.
-//! Where the real one is loaded, the exports call it (`next`): it has slots, which whoever listens has filled.
+//! Programs reach these functions in two ways. NVTX 3 consists of headers only: at a program's first call they load the
+//! library named by `NVTX_INJECTION64_PATH` and call [`InitializeInjectionNvtx2`], which fills their slots with
+//! functions of this library; `memory` is its extension for parts of allocations. Programs for NVTX 1 and 2 link or
+//! load `libnvToolsExt.so.1`. CUDA no longer includes it; this library exports its functions and can take its place.
+//! Where the real one is loaded, the exports call it (`next`): its slots may already be filled by another tool.
 //!
-//! Texts come from the program: null is an empty text, texts longer than [`text::MAX_CHARACTERS`] are truncated,
+//! Texts come from the program: null is an empty text, texts longer than [`text::MAX_CHARACTERS`] are truncated, and
 //! invalid UTF-8 is replaced. Handles are numbers, not addresses, so invalid ones are harmless.
 //!
-//! Not recorded, as nothing in a snapshot is about them: resources, synchronisation, and names of events.
+//! Not recorded, because snapshots have no place for them: resources, synchronisation, and names of events.
 #![expect(non_snake_case, reason = "NVTX's own names")]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -57,7 +57,7 @@ pub(crate) unsafe extern "C" fn InitializeInjectionNvtx2(table_of: slots::GetExp
     c_int::from(log::guard(attach).unwrap_or(false))
 }
 
-/// An event of the default domain with a text only.
+/// An event of the default domain with only a text.
 fn plain<'a>(name: impl Into<std::borrow::Cow<'a, [u8]>>) -> Label<'a> {
     Label::plain(Domain::DEFAULT, name)
 }
@@ -70,12 +70,12 @@ fn name_category(domain: Domain, category: u32, name: &[u8]) {
     log::give_name(Named::Category, category.into(), domain, name);
 }
 
-/// Declares NVTX functions, and exports each under its name. Functions that read texts are marked `reads`. Each returns
-/// the value after `else` after an error of this library.
+/// Declares NVTX functions, and exports each under its name. Functions that read texts are marked `reads`. If this
+/// library fails, they return the value after `else`.
 macro_rules! functions {
     ($( $kind:ident fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty, else $otherwise:expr => $work:expr; )*) => {
         $(
-            /// See the documentation of NVTX.
+            /// See NVTX's documentation.
             ///
             /// # Safety
             /// Pointers must be null or as NVTX requires.

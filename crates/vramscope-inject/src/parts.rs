@@ -50,7 +50,7 @@ fn put(event: impl FnOnce() -> Event) {
     }
 }
 
-/// The common fields of the program's own events. The device is missing: the reader knows it by the address.
+/// The common fields of the program's own events. The device is left out; readers find it by the address.
 fn event(call: Call) -> Event {
     let settings = log::settings();
     let has_stack = settings.filter(|it| call != Call::subfree || it.free_stacks);

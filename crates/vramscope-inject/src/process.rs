@@ -2,7 +2,7 @@
 
 use crate::{dlsym, hook, hooks, log, nvtx, ranges};
 
-/// Note for a program that loaded the driver but made no recorded call. It would have no log otherwise.
+/// Note for a program that loaded the driver but made no recorded call, and would otherwise have no log.
 const BYPASSED: &str = "the CUDA driver was loaded, but no memory call was recorded: either the program made \
     none, or it looks up the driver in a way that bypasses the injected library (RTLD_DEEPBIND, dlmopen)";
 
@@ -24,7 +24,6 @@ extern "C" fn on_load() {
     log::guard(prepare);
 }
 
-/// Calls `on_load` when the dynamic linker has loaded the library.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn() = on_load;
@@ -35,7 +34,7 @@ extern "C" fn after_fork() {
     log::after_fork(nvtx::is_unlocked());
 }
 
-/// Runs when the program ends in an orderly way.
+/// Runs when the program ends normally.
 extern "C" fn on_exit() {
     if log::is_undecided() {
         log::guard(|| {
@@ -48,7 +47,6 @@ extern "C" fn on_exit() {
     log::end();
 }
 
-/// Calls `on_exit` when the program ends.
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = on_exit;

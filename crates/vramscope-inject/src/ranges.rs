@@ -3,10 +3,9 @@
 //! Pushed ranges nest per thread and domain. Started ranges have a number and may end on any thread.
 //!
 //! Ranges create no log. Ranges that are open while nothing is recorded (before the first CUDA call, or before
-//! `vramscope_start`) are pending in a small buffer and are written with their original times when recording
-//! begins. Ranges that end before are forgotten, as no memory changed in them. In a process that must not have a
-//! log (the child of a fork), nothing here does anything, so that it never waits for a lock whose holder does not
-//! exist there.
+//! `vramscope_start`) wait in a small buffer and are written with their original times when recording begins. Ranges
+//! that end earlier are forgotten, as no memory changed in them. In a process that must not have a log (the child of a
+//! fork), nothing here does anything, so that it never waits for a lock whose holder does not exist there.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,13 +19,13 @@ mod stream;
 
 pub(crate) use stream::{Point, end_on_stream, is_capturing, run_at, start_on_stream};
 
-/// Result of push and pop, as defined by NVTX, if depths are not tracked.
+/// Result of push and pop if depths are not tracked, as defined by NVTX.
 pub(crate) const NO_PUSH_POP_TRACKING: i32 = -2;
-/// Result of pop without a pushed range.
+/// Result of pop if no range was pushed.
 const NOTHING_PUSHED: i32 = -1;
 
-/// Maximum number of domains in which a thread may have pushed ranges at a time. Ranges of further domains are not
-/// recorded.
+/// Maximum number of domains in which a thread may have pushed ranges at the same time. Ranges of further domains are
+/// not recorded.
 const MAX_DOMAINS: usize = 16;
 
 thread_local! {
@@ -182,8 +181,8 @@ fn annotation(op: AnnotationOp, range: u64) -> Annotation {
     }
 }
 
-/// The device of what the calling thread does. In a host function of a stream it is the stream's: there the driver must
-/// not be called.
+/// The device that the calling thread works on. In a stream's host function it is the stream's, since the driver must
+/// not be called there.
 pub(crate) fn current_device() -> Option<i16> {
     match stream::reached() {
         Some(point) => Some(point.device),

@@ -1,12 +1,12 @@
-//! The unwinder of exceptions, which is the program's own: its functions are looked up when they are first needed.
+//! Forwards to the program's own unwinder of exceptions; its functions are looked up when first needed.
 //!
-//! Two kinds of unwinding reach this library. The end of a cancelled thread (`pthread_cancel`) and exceptions of C++
-//! pass through hooks. Their unwinder, mostly `libgcc_s.so.1`, is loaded by then, and only that one understands its
-//! own state: one inside this library would crash there. And an error of this library is caught ([`crate::log::guard`]).
+//! Two kinds of unwinding reach this library. Cancelling a thread (`pthread_cancel`) and C++ exceptions pass through
+//! hooks. Their unwinder, usually `libgcc_s.so.1`, is loaded by then, and only it understands its own state: one inside
+//! this library would crash there. And errors of this library are caught ([`crate::log::guard`]).
 //!
-//! To need `libgcc_s.so.1` from the start would load it before the program's own libraries, which may want a newer
-//! one than the system's, and where there is none, this library would not be loaded. The C library, too, loads it
-//! only to cancel a thread.
+//! Linking `libgcc_s.so.1` would load it before the program's own libraries, which may want a newer one than the
+//! system's; and where there is none, this library could not be loaded. The C library, too, loads it only to cancel a
+//! thread.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -17,7 +17,7 @@ const NO_UNWINDER: usize = 3;
 /// All of these functions take up to three words and return one.
 type Function = unsafe extern "C-unwind" fn(usize, usize, usize) -> usize;
 
-/// Finds a function: among the program's own, in `libgcc_s` if that is loaded, or else loads it.
+/// Finds a function: among the program's own, in `libgcc_s` if that is loaded, or by loading it.
 #[cold]
 fn find(name: &CStr) -> *mut c_void {
     let libgcc = c"libgcc_s.so.1".as_ptr();
@@ -38,7 +38,7 @@ fn find(name: &CStr) -> *mut c_void {
     }
 }
 
-/// Defines functions of the unwinder for the code in this library alone. `no_mangle` would export them, and the whole
+/// Defines functions of the unwinder for the code in this library only. `no_mangle` would export them, and the whole
 /// program would use them.
 macro_rules! forward {
     ($($name:ident)*) => { $(
@@ -75,7 +75,7 @@ macro_rules! forward {
     )* };
 }
 
-// Whatever Rust's own library may call.
+// Everything that Rust's own library may call.
 forward! {
     _Unwind_Backtrace
     _Unwind_DeleteException

@@ -1,38 +1,37 @@
-//! What recorded processes tell of themselves: a file for each, with a line for each event.
+//! What recorded processes report about themselves: a file for each, with a line for each event.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// A line.
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(default)]
 pub(crate) struct Line {
     pub(crate) event: String,
     pub(crate) rank: Option<u32>,
-    /// What torch calls itself, where it was imported.
+    /// torch's version, once it was imported.
     pub(crate) version: String,
-    /// Whether it can record.
+    /// Whether torch can record.
     pub(crate) can: bool,
     pub(crate) cuda: bool,
     pub(crate) hip: bool,
     pub(crate) xpu: bool,
     pub(crate) npu: bool,
-    /// The allocator, where a device was used.
+    /// The allocator, once a device was used.
     pub(crate) backend: String,
-    /// Of a file.
+    /// Of a file that was written.
     pub(crate) path: PathBuf,
-    /// Empty at the end.
+    /// Empty for the file at the end.
     pub(crate) moment: String,
     pub(crate) step: u64,
-    /// Whether its trace has as many events as are kept, so that earlier ones are gone.
+    /// Whether the trace is full, so that earlier events are gone.
     pub(crate) full: bool,
-    /// What went wrong.
+    /// The error message.
     pub(crate) text: String,
 }
 
-/// A process's account.
+/// What one process reported.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Account {
     pub(crate) process: u32,
@@ -40,17 +39,17 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// The first line about this.
+    /// The first line about this event.
     pub(crate) fn first(&self, event: &str) -> Option<&Line> {
         self.all(event).next()
     }
 
-    /// All lines about this.
+    /// All lines about this event.
     pub(crate) fn all(&self, event: &str) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(move |line| line.event == event)
     }
 
-    /// How many steps of an optimizer it has counted, as far as it told.
+    /// How many optimizer steps it has reported.
     pub(crate) fn steps(&self) -> u64 {
         let steps = self.lines.iter().map(|line| line.step);
         steps.max().unwrap_or(0)
@@ -66,7 +65,7 @@ impl Account {
     }
 }
 
-/// All accounts in a folder, in the order of processes. Lines that are none are left out.
+/// All accounts in a folder, ordered by process. Malformed lines are left out.
 pub(crate) fn accounts(run: &Path) -> Vec<Account> {
     let entries = fs::read_dir(run).into_iter().flatten().flatten();
     let mut accounts: Vec<Account> = entries.filter_map(|entry| read(&entry.path())).collect();

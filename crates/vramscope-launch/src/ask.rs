@@ -1,4 +1,4 @@
-//! Asks recorded processes for a file now. They answer also while their main thread waits for a device.
+//! Asks recorded processes to write a file now. They answer even while their main thread waits for a device.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,26 +13,25 @@ use crate::session::RUN;
 /// How long a process may take to write a file.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Whom to ask.
+/// The processes to ask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whom {
     /// All recorded processes of this user.
     All,
-    /// A process and those that it has started.
+    /// A process and those that it started.
     Process(u32),
 }
 
-/// What a process answered.
+/// A process's answer.
 #[derive(Debug)]
 pub struct Answer {
-    /// The process.
     pub process: u32,
-    /// The file that it has written; `None` if it has nothing to write; or why it could not.
+    /// The file written; `None` if there was nothing to write; or why it could not be written.
     pub file: io::Result<Option<PathBuf>>,
 }
 
-/// Has the processes write their files into a folder of this name in that of their recording, and returns what they
-/// answer, in the order of processes. Empty if none is recorded.
+/// Asks the processes to write their files into a folder of this name inside that of their recording. Returns their
+/// answers, ordered by process; empty if none is recorded.
 #[must_use]
 pub fn ask(whom: Whom, moment: &str) -> Vec<Answer> {
     let processes = processes();
@@ -48,7 +47,7 @@ pub fn ask(whom: Whom, moment: &str) -> Vec<Answer> {
             asked.push((process, begin(&socket, moment)));
         }
     }
-    // All work at once.
+    // All processes work at the same time.
     let answers = asked.into_iter().map(|(process, stream)| Answer {
         process,
         file: stream.and_then(answer),
@@ -56,7 +55,7 @@ pub fn ask(whom: Whom, moment: &str) -> Vec<Answer> {
     answers.collect()
 }
 
-/// Sends a request: the name of a folder for a file.
+/// Sends a request: the name of the folder for the file.
 pub(crate) fn begin(socket: &Path, moment: &str) -> io::Result<UnixStream> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -84,14 +83,14 @@ fn processes() -> BTreeMap<u32, u32> {
 
 fn parent(process: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name before may contain anything, also brackets.
+    // The name before it may contain anything, including brackets.
     let rest = stat.rsplit_once(')')?.1;
     rest.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn is_below(process: u32, wanted: u32, processes: &BTreeMap<u32, u32>) -> bool {
     let mut at = process;
-    // A chain of processes that begin meanwhile cannot be endless.
+    // Bounded, so that processes that start meanwhile cannot make the chain endless.
     for _ in 0..processes.len() {
         if at == wanted {
             return true;
@@ -104,7 +103,7 @@ fn is_below(process: u32, wanted: u32, processes: &BTreeMap<u32, u32>) -> bool {
     false
 }
 
-/// Where a process gives account, if it is recorded.
+/// The folder in which a process reports, if it is recorded.
 fn run_folder(process: u32) -> Option<PathBuf> {
     let variables = fs::read(format!("/proc/{process}/environ")).ok()?;
     let mut variables = variables.split(|&byte| byte == 0);
@@ -122,7 +121,7 @@ mod tests {
         let below = |process, wanted| is_below(process, wanted, &processes);
         assert!(below(9, 9) && below(9, 7) && below(9, 1));
         assert!(!below(9, 20) && !below(7, 9) && !below(9, 10));
-        // A circle, of numbers that were given out again meanwhile, ends.
+        // A cycle, made by numbers that were reused meanwhile, ends.
         assert!(!is_below(3, 5, &BTreeMap::from([(3, 4), (4, 3)])));
     }
 }

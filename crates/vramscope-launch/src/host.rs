@@ -1,8 +1,8 @@
-//! Whether it is the host's memory that grows in a recorded process, and not the device's.
+//! Whether a recorded process's host memory grows rather than its device memory.
 //!
-//! Each second a process is asked what it has allocated on its devices, by the socket that also takes requests for files, and
-//! the system is asked for its anonymous resident memory: what is mapped from files can go at any time. Only growth that goes on
-//! is told of: that of a program that loads or compiles ends.
+//! Once a second, each process is asked for its allocated device memory, through the socket that also takes requests
+//! for files, and the system for its anonymous resident memory; memory mapped from files can be dropped at any time.
+//! Only growth that continues is reported: a program that loads or compiles stops growing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,41 +15,40 @@ use std::time::{Duration, Instant};
 
 use crate::ask::begin;
 
-/// What a process is asked with for the bytes on its devices.
+/// The request for the bytes on the devices.
 const QUESTION: &str = "?";
 
-/// Most samples that are kept of a process, evenly over its time.
+/// Maximum number of samples stored for a process, spread evenly over its time.
 const SAMPLES: usize = 64;
 
-/// Growth of less than this is not told of, beside that of the recorder itself.
+/// Smaller growth is not reported; what the recorder itself uses comes on top.
 const LEAST_BYTES: u64 = 128 << 20;
 
-/// What the recorder may take for an event: measured were 1 KiB.
+/// What the recorder may use per event; 1 KiB was measured.
 const EVENT_BYTES: u64 = 2 << 10;
 
-/// A process whose host memory grew over all the time in which it held memory on a device, while that did not grow.
+/// A process whose host memory grew all the while it held memory on a device, though the device memory did not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostGrowth {
-    /// The process.
     pub process: u32,
     /// Anonymous resident bytes in the first and in the last quarter of that time.
     pub host_bytes: [u64; 2],
-    /// Allocated bytes of its devices then.
+    /// Allocated bytes of its devices in these quarters.
     pub device_bytes: [u64; 2],
     /// The time between the middles of these quarters.
     pub time: Duration,
 }
 
-/// What can be said of the host's memory.
+/// What was found out about host memory.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct HostMemory {
-    /// The processes in which it grows.
+    /// The processes whose host memory grows.
     pub grown: Vec<HostGrowth>,
-    /// The processes that ran long enough, but did not answer or could not be looked at.
+    /// The processes that ran long enough but did not answer or could not be read.
     pub unknown: Vec<u32>,
 }
 
-/// Looks at the processes of a recording until it ends.
+/// Watches the processes of a recording until it ends.
 #[derive(Debug)]
 pub struct HostWatch {
     stop: Sender<()>,
@@ -57,7 +56,7 @@ pub struct HostWatch {
 }
 
 impl HostWatch {
-    /// `tell`: is called once for a process in which the host's memory grows, after as many periods as samples are kept.
+    /// `tell` is called once for each process whose host memory grows, after as many periods as samples are stored.
     pub(crate) fn new(
         run: PathBuf,
         period: Duration,
@@ -78,7 +77,7 @@ impl HostWatch {
         Self { stop, thread }
     }
 
-    /// What was seen up to now.
+    /// The results so far.
     #[must_use]
     pub fn end(self) -> HostMemory {
         drop(self.stop);
@@ -94,16 +93,16 @@ struct Watched {
 
 #[derive(Default)]
 struct Process {
-    /// A question that is not answered yet. There is never a second one: who does not answer would be in the way of them.
+    /// A request that is not answered yet. There is never a second one, which would only get in the way.
     asked: Option<UnixStream>,
     series: Series,
-    /// How often it was looked at without an answer.
+    /// How many times there was no answer.
     unknown: usize,
     is_told: bool,
 }
 
 impl Watched {
-    /// Looks at all, and returns those whose growth is new.
+    /// Samples all processes, and returns those newly found to grow.
     fn look(&mut self, run: &Path) -> Vec<HostGrowth> {
         let mut new = Vec::new();
         for (number, socket) in sockets(run) {
@@ -144,7 +143,7 @@ fn sockets(run: &Path) -> Vec<(u32, PathBuf)> {
 }
 
 impl Process {
-    /// Takes the last answer, and asks again.
+    /// Reads the last answer, and asks again.
     fn look(&mut self, number: u32, socket: &Path) {
         if let Some(stream) = self.asked.take() {
             match answer(&stream) {
@@ -158,7 +157,7 @@ impl Process {
                     self.unknown += 1;
                     return;
                 }
-                // It has ended.
+                // The process has ended.
                 Err(_) => return,
             }
         }
@@ -169,9 +168,9 @@ impl Process {
     }
 }
 
-/// The bytes that a process has on its devices, if it can say.
+/// The bytes that a process has on its devices, if it knows.
 fn answer(mut stream: &UnixStream) -> std::io::Result<Option<u64>> {
-    // It is short, and comes as a whole.
+    // The answer is short, and arrives as a whole.
     let mut bytes = [0; 64];
     let length = stream.read(&mut bytes)?;
     if length == 0 {
@@ -181,7 +180,7 @@ fn answer(mut stream: &UnixStream) -> std::io::Result<Option<u64>> {
     Ok(text.and_then(|text| text.strip_prefix("ok ")?.parse().ok()))
 }
 
-/// What a process has in memory that is not mapped from files. Only Linux says.
+/// A process's memory that is not mapped from files. Only Linux reports it.
 fn anonymous_bytes(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status
@@ -191,14 +190,14 @@ fn anonymous_bytes(process: u32) -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Samples, evenly over the time.
+/// Samples, spread evenly over the time.
 #[derive(Default)]
 struct Series {
     samples: Vec<Sample>,
-    /// Of so many samples one is kept, as a power of two.
+    /// One in this many samples is stored; a power of two.
     stride: u32,
     seen: u64,
-    /// Whether there were once as many as are kept.
+    /// Whether the maximum number of samples was ever reached.
     is_whole: bool,
 }
 
@@ -236,8 +235,8 @@ impl Series {
         self.samples.len() >= SAMPLES / 2
     }
 
-    /// The growth of the host's memory, if there is enough of it in each quarter of the time and the device's has none of
-    /// that.
+    /// The growth of host memory, if there is enough of it in each quarter of the time and the devices' memory did not
+    /// grow likewise.
     fn growth(&self, process: u32, least: u64) -> Option<HostGrowth> {
         let quarters = self.samples.chunks_exact(self.samples.len().max(4) / 4);
         let middles: Vec<Sample> = quarters.filter_map(middle).take(4).collect();
@@ -247,7 +246,7 @@ impl Series {
         let all = last.host.saturating_sub(first.host);
         let is_steady = middles
             .windows(2)
-            // A steady growth has a third of all between two quarters.
+            // With steady growth, a third of it falls between two neighbouring quarters.
             .all(|pair| pair[1].host.saturating_sub(pair[0].host) >= all / 6);
         let device = last.device.saturating_sub(first.device);
         let grew = self.has_enough() && is_steady && all >= least.max(first.host / 10);
@@ -278,7 +277,7 @@ fn middle(samples: &[Sample]) -> Option<Sample> {
 mod tests {
     use super::*;
 
-    /// What is told of so many seconds, of which host and device have so many MiB.
+    /// What is reported after this many seconds, with host and device memory given in MiB.
     fn told(seconds: u64, of: impl Fn(u64) -> (u64, u64)) -> Option<HostGrowth> {
         let (mut series, begin) = (Series::default(), Instant::now());
         for second in 0..seconds {
@@ -305,7 +304,7 @@ mod tests {
 
     #[test]
     fn other_growth_is_not() {
-        // Too short, too little, over, by jumps, with the device's, and none.
+        // Too short, too little, over, in jumps, along with the device's, and none.
         assert_eq!(told(31, |second| (second * 100, 500)), None);
         assert_eq!(told(100, |second| (1000 + second, 500)), None);
         assert_eq!(told(100, |second| (second.min(60) * 100, 500)), None);

@@ -1,14 +1,16 @@
-//! Starts a program so that PyTorch records its GPU memory, though nobody has changed the program.
+//! Starts a program so that PyTorch records its GPU memory, without any change to the program.
 //!
-//! A [`Session`] lays a `sitecustomize.py` into a temporary folder and puts that ahead on PYTHONPATH, so that every Python
-//! below runs it. It waits for torch, records, and writes snapshots; [`Session::outcome`] reads what the processes told of
-//! themselves. [`run`] starts the program and forwards signals to it, [`ask`] has running processes write a file now. A [`HostWatch`] sees whether the host's memory grows.
+//! A [`Session`] puts a `sitecustomize.py` into a temporary folder and that folder at the front of PYTHONPATH, so that
+//! every Python started below runs it. It waits for torch, records, and writes snapshots; [`Session::outcome`] reads
+//! what the processes reported. [`run`] starts the program and forwards signals to it, [`ask`] makes running processes
+//! write a file now. A [`HostWatch`] detects growing host memory.
 //!
-//! No snapshot is read here. Only for Unix: elsewhere the crate is empty.
+//! Reads no snapshots. Unix only: elsewhere the crate is empty.
 //!
-//! The file in the program must not make it worse: nothing of it is printed or raised, it gives way to a program that records
-//! by itself, and the tests run each script with it and without. A process that ends by SIGTERM in a call of C is ended by a
-//! thread, which asks the kernel who got the signal: a child that has just been forked shares the socket.
+//! The file in the program must not disturb it: it prints and raises nothing, it gives way to a program that records by
+//! itself, and the tests run each script with it and without. If SIGTERM arrives while a process is inside a C call, a
+//! thread ends the process. The thread asks the kernel who got the signal, since a child that has just been forked
+//! shares the socket.
 #![cfg(unix)]
 
 mod account;

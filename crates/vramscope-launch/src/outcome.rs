@@ -1,20 +1,20 @@
-//! What a recording has left behind, in words: which files there are, and for what there is none, why.
+//! What a recording has left, in words: which files there are, and for missing ones, why.
 
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
 use crate::session::{Settings, Steps};
 
-/// What the processes of a program left behind.
+/// What a program's processes left.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Outcome {
-    /// The snapshots, those of a process in the order in which they were written.
+    /// The snapshots, ordered by time within each process.
     pub files: Vec<PathBuf>,
-    /// What is to be said: each a sentence or two.
+    /// Remarks for the user, each a sentence or two.
     pub remarks: Vec<String>,
 }
 
-/// Most processes that a remark names.
+/// Maximum number of processes that a remark names.
 const NAMED: usize = 4;
 
 impl Outcome {
@@ -54,7 +54,7 @@ fn nothing(accounts: &[Account], was_reached: bool) -> Option<String> {
     }
     if !was_reached {
         return Some(
-            "No Python was reached. Either none was started, or with -I, -E or -S, or something between has taken PYTHONPATH away \
+            "No Python was reached. Either none was started, or with -I, -E or -S, or something in between removed PYTHONPATH \
              (sudo, a container, another machine)."
                 .to_owned(),
         );
@@ -76,7 +76,7 @@ fn nothing(accounts: &[Account], was_reached: bool) -> Option<String> {
     } else if torch.cuda || torch.hip {
         format!("torch {version} has no recorder of memory: it came with 2.0.")
     } else {
-        format!("torch {version} is built for the CPU alone: it uses no memory of a GPU.")
+        format!("torch {version} is built for the CPU only: it uses no GPU memory.")
     })
 }
 
@@ -99,7 +99,7 @@ impl Remarks {
 
     fn about(&mut self, account: &Account) {
         for problem in account.all("problem") {
-            // What torch says of such an allocator is longer and says less.
+            // torch's own message about such an allocator is longer and less clear.
             if account
                 .first("device")
                 .is_none_or(|it| it.backend == "native")
@@ -120,19 +120,19 @@ impl Remarks {
         if account.first("taken_over").is_some() {
             self.add(
                 account,
-                "uses PyTorch's recorder itself, with its own settings, which were kept: there is what it recorded.",
+                "uses PyTorch's recorder itself, with its own settings, which were kept: the files have what it recorded.",
             );
         }
         if account.first("torch").is_some_and(|torch| torch.hip) {
             self.add(
                 account,
-                "uses ROCm: PyTorch's memory is recorded. Nothing here records memory that PyTorch does not know of.",
+                "uses ROCm: PyTorch's memory is recorded. Memory that PyTorch does not know about is not recorded.",
             );
         }
         if account.all("file").any(|file| file.full) {
             self.add(
                 account,
-                "had more events than --max-entries keeps: the newest are there, and the peak may have been before them.",
+                "had more events than --max-entries keeps: the newest are kept, and the peak may have been before them.",
             );
         }
         if account.first("file").is_some() {
@@ -146,8 +146,8 @@ impl Remarks {
         } else if Path::new(&format!("/proc/{}", account.process)).exists() {
             self.add(
                 account,
-                "still runs, and writes its file when it ends; `vramscope record --dump PID` has it written now, if that began \
-                 while `record` was there.",
+                "still runs, and writes its file when it ends; `vramscope record --dump PID` writes it now, if it was \
+                 started while `record` was running.",
             );
         } else if account.first("problem").is_none() {
             self.add(
@@ -158,10 +158,10 @@ impl Remarks {
         }
     }
 
-    /// What was asked of steps that were never made.
+    /// Remarks about requested steps that never happened.
     fn of_steps(&mut self, accounts: &[Account], settings: &Settings) {
         let Settings { steps, every, .. } = settings;
-        // Only who came to its end has told of all.
+        // Only a process that reached its end has reported everything.
         let has_ended = |account: &Account| account.all("file").any(|file| file.moment.is_empty());
         let used = || {
             accounts
@@ -178,7 +178,7 @@ impl Remarks {
             }
             return;
         }
-        // Beside those that train there may be others, which make no steps.
+        // Beside the processes that train there may be others that make no steps.
         for account in used().filter(|account| account.steps() > 0) {
             let made = account.steps();
             let counted = match made {
@@ -186,10 +186,10 @@ impl Remarks {
                 more => format!("counted {more} steps"),
             };
             match steps {
-                // What is recorded before the first one is only what is live.
+                // Before the first step, only live memory is recorded.
                 Some(Steps { first, .. }) if made + 1 < u64::from(*first) => self.add(
                     account,
-                    format!("{counted}, and was to be recorded from step {first} on: its file has only what was live at the end."),
+                    format!("{counted}, and was to be recorded from step {first} on: its file only has the memory live at the end."),
                 ),
                 Some(Steps { last: Some(last), .. }) if made < u64::from(*last) => self.add(
                     account,

@@ -1,7 +1,8 @@
 //! Starts a program in the foreground and stays out of its way.
 //!
-//! Signals from other processes are forwarded, if they are for this process alone. Those from the terminal, or for the whole
-//! process group, reach the program directly, since both are in one. Signals that were ignored at the start stay ignored for both, as `nohup` requires.
+//! Signals from other processes are forwarded if they were sent to this process alone. Signals from the terminal, or
+//! for the whole process group, reach the program directly, since both are in one group. Signals ignored at the start
+//! stay ignored for both, as `nohup` requires.
 
 use std::fs;
 use std::io;
@@ -14,14 +15,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::raw::WithRawSiginfo;
 
-/// What ends a program, makes it do something, or interrupts it.
+/// The signals that are forwarded.
 const FORWARDED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
-/// Runs a command with this process's input and output, and returns how it ended. From the first call on, such signals no
-/// longer end this process while a command runs, if nobody else has them do so.
+/// Runs a command with this process's input and output, and returns its status. From the first call on, these signals
+/// no longer end this process while a command runs, unless other code here makes them do so.
 ///
 /// # Errors
-/// If it cannot be started.
+/// If the command cannot be started.
 pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
     let ignored = signals_in("/proc/self/status", "SigIgn:");
     let wanted = FORWARDED
@@ -42,7 +43,7 @@ pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
             }
         }
     });
-    // The ended process keeps its number until nobody sends signals to that any more.
+    // The ended process keeps its number until signals are no longer sent to it.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(process), options) {}
     stop.close();
@@ -50,7 +51,7 @@ pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// A process of our group that waits for nothing: a signal that ends it went to all of the group. Without one, all are
+/// An idle process in our group: a signal that ends it went to the whole group. Without a witness, all signals are
 /// forwarded.
 struct Witness(Option<Child>);
 
@@ -63,14 +64,14 @@ impl Witness {
         Self(command.spawn().ok())
     }
 
-    /// Whether a signal that has just come has ended it. Another takes its place then.
+    /// Whether the signal that just arrived has ended it. If so, another one takes its place.
     fn was_hit(&mut self) -> bool {
-        // A signal for a group reaches its processes one after the other.
+        // A signal to a group reaches its processes one after the other.
         thread::sleep(Duration::from_millis(20));
         let Some(child) = &mut self.0 else {
             return false;
         };
-        // On a busy machine it may have had no time to end.
+        // On a busy machine it may not have had time to end.
         let status = format!("/proc/{}/status", child.id());
         let waits = ["SigPnd:", "ShdPnd:"].map(|name| signals_in(&status, name));
         let was_hit = waits != [0, 0] || !matches!(child.try_wait(), Ok(None));
@@ -84,14 +85,14 @@ impl Witness {
 impl Drop for Witness {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
-            // It may be stopped, as the terminal stops all of a group.
+            // It may be stopped, since the terminal stops the whole group.
             drop(child.kill());
             drop(child.wait());
         }
     }
 }
 
-/// The signals in a line of a process's status, a bit for each; none where the system does not tell.
+/// The signals in a line of a process's status, one bit each; 0 if the system does not provide it.
 fn signals_in(status: &str, name: &str) -> u64 {
     let status = fs::read_to_string(status).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix(name));

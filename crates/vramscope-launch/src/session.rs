@@ -1,4 +1,4 @@
-//! The folder that a recorded program finds its recorder in, and the variables that tell it what to do.
+//! The folder in which a recorded program finds its recorder, and the variables with its settings.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,47 +14,45 @@ use crate::account::accounts;
 use crate::host::{HostGrowth, HostWatch};
 use crate::outcome::Outcome;
 
-/// The part in the recorded program.
+/// The part that runs in the recorded program.
 const RECORDER: &str = include_str!("sitecustomize.py");
 
-/// The variables in which launchers tell a process its rank, as the recorder reads them.
+/// The variables in which launchers pass a process its rank, as read by the recorder.
 pub const RANKS: [&str; 4] = ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
 
-/// Names the folder in which processes give account and listen.
+/// Names the folder in which processes report and listen.
 pub(crate) const RUN: &str = "VRAMSCOPE_RECORD_RUN";
 
 /// What is recorded, and where it goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// Where the snapshots go. Made if it is not there.
+    /// Where the snapshots go; created if needed.
     pub folder: PathBuf,
-    /// Most events that are kept, for each device; the newest stay.
+    /// Maximum number of events stored for each device; the newest stay.
     pub max_entries: u32,
-    /// Whose frames are recorded.
     pub stacks: Stacks,
-    /// The steps to record; all, and what is before and after them, if not given.
+    /// The steps to record; if not given, all of them and everything before and after.
     pub steps: Option<Steps>,
-    /// A file at each step whose number is a multiple of this.
+    /// Write a file at each step whose number is a multiple of this.
     pub every: Option<u32>,
-    /// Whether the text of the project's own source files is kept in the snapshots.
+    /// Whether the snapshots include the text of the project's own source files.
     pub with_source: bool,
 }
 
-/// Whose frames are recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stacks {
-    /// Those of Python, C++ and the system: memory of the backward pass has no others.
+    /// Frames of Python, C++ and the system: memory of the backward pass has no Python frames.
     All,
-    /// Those of Python, which costs half.
+    /// Frames of Python only, at half the cost.
     Python,
 }
 
 /// Steps of the optimizer, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
-    /// The first one that is recorded.
+    /// The first recorded step.
     pub first: u32,
-    /// The last one; up to the end of the program if not given.
+    /// The last recorded step; `None` records to the end of the program.
     pub last: Option<u32>,
 }
 
@@ -65,7 +63,7 @@ impl fmt::Display for Steps {
     }
 }
 
-/// A program that is to be recorded. What it leaves among the temporary files goes with this.
+/// A program to be recorded. Dropping this removes its temporary files.
 #[derive(Debug)]
 pub struct Session {
     settings: Settings,
@@ -73,13 +71,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the folders.
     ///
     /// # Errors
-    /// If they or the files in them cannot be made.
+    /// If the folders or the files in them cannot be created.
     pub fn new(settings: Settings) -> io::Result<Self> {
         fs::create_dir_all(&settings.folder)?;
-        // The program may change its folder.
+        // The program may change its working folder.
         let folder = settings.folder.canonicalize()?;
         let temporary = tempfile::Builder::new()
             .prefix("vramscope-record-")
@@ -94,13 +91,13 @@ impl Session {
         })
     }
 
-    /// Where the snapshots go, as an absolute path.
+    /// The absolute path of the snapshots' folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.settings.folder
     }
 
-    /// Gives a command the variables.
+    /// Sets the variables for a command.
     pub fn prepare(&self, command: &mut Command) {
         let mut path: OsString = self.temporary.path().join("site").into();
         if let Some(before) = env::var_os("PYTHONPATH").filter(|before| !before.is_empty()) {
@@ -138,7 +135,7 @@ impl Session {
                 self.settings.with_source.then(|| "1".into()),
             ),
         ] {
-            // A recording around this one is not to be mixed with it.
+            // Keep an outer recording from mixing with this one.
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
@@ -146,8 +143,8 @@ impl Session {
         }
     }
 
-    /// Looks at the host's memory of the processes, each period. `tell` is called for each in which it grows, once that is
-    /// certain.
+    /// Samples the processes' host memory, once each period. `tell` is called for each process whose memory certainly
+    /// grows.
     #[must_use]
     pub fn watch_host(
         &self,
@@ -157,7 +154,7 @@ impl Session {
         HostWatch::new(self.run_folder(), period, self.settings.max_entries, tell)
     }
 
-    /// What the processes left behind, and what is to be said of it.
+    /// What the processes left, with remarks about it.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let run = self.run_folder();

@@ -1,16 +1,16 @@
-"""Records what PyTorch allocates on GPUs, in a program that knows nothing of it.
+"""Records what PyTorch allocates on GPUs, without any change to the program.
 
-Python imports this file at its start because its folder is ahead on PYTHONPATH. It calls the sitecustomize that was there
-before, waits for torch without importing it, and switches PyTorch's recorder on when a device is first used. It must never
-make a program worse: nothing is printed, no exception leaves it, and what the program does itself goes before.
+Python imports this file at startup because its folder comes first on PYTHONPATH. It calls the original sitecustomize,
+waits for torch without importing it, and switches PyTorch's recorder on when a device is first used. It must never harm
+the program: nothing is printed, no exception leaves it, and the program's own use of the recorder takes precedence.
 
-Variables, of which only the first must be set:
+Variables (only the first is required):
 
     VRAMSCOPE_RECORD_FOLDER       where snapshots go: rank3_pid4711.pickle, without a rank pid4711.pickle, in a folder of
                                   the moment if that is not the end: oom_1, step_100
-    VRAMSCOPE_RECORD_RUN          where processes tell what became of them (PID.json, a line each) and listen (PID.sock: for the
+    VRAMSCOPE_RECORD_RUN          where processes report events (PID.json, a line each) and listen (PID.sock: for the
                                   name of a moment, or ? for the bytes that they hold on devices)
-    VRAMSCOPE_RECORD_MAX_ENTRIES  most events that are kept, for each device
+    VRAMSCOPE_RECORD_MAX_ENTRIES  maximum number of events stored for each device
     VRAMSCOPE_RECORD_STACKS       all, or python
     VRAMSCOPE_RECORD_STEPS        the optimizer's steps to record, from 1: 10..13, both recorded, or 10..
     VRAMSCOPE_RECORD_EVERY        a file at each step whose number is a multiple of this
@@ -24,16 +24,16 @@ import sys
 import time
 
 _MAX_OOM_FILES = 4
-"""A program that catches the error and tries again may fail thousands of times; the first failures tell most."""
+"""A program that catches the error and tries again may fail thousands of times; the first failures say most."""
 
 _PATIENCE_S = 60
-"""How long an end that cannot be put off waits for a file."""
+"""How long a process that must end waits for its file."""
 
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
-"""The variables in which launchers tell a process its rank."""
+"""The variables in which launchers pass a process its rank."""
 
 _SOURCE_BYTES = 1 << 20
-"""The longest file whose text is kept."""
+"""Maximum size of a source file whose text is included."""
 
 _BEGAN = time.time()
 _VARIABLE = "VRAMSCOPE_RECORD_"
@@ -49,7 +49,7 @@ def _max_entries():
 
 
 def _other_sitecustomize():
-    """Runs the sitecustomize that Python would have found without this one. Its errors are its own, also that of none."""
+    """Runs the sitecustomize that Python would have found without this one. Its errors pass, including a missing module."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
@@ -65,7 +65,7 @@ def _other_sitecustomize():
 
 
 class _Torch(object):
-    """A finder of modules that finds none: it has the others find torch, and is told once torch is imported."""
+    """A module finder that finds nothing itself: it lets the others find torch, and is called once torch is imported."""
 
     def find_spec(self, name, path=None, target=None):
         if name != "torch":
@@ -96,7 +96,7 @@ class _Torch(object):
 
 
 def _attempt(function, *arguments, **options):
-    """The result of a call, or None where it fails, which is told to whoever started the recording."""
+    """The result of a call, or None if it fails, which is reported to the starter of the recording."""
     try:
         return function(*arguments, **options)
     except Exception as problem:
@@ -105,7 +105,7 @@ def _attempt(function, *arguments, **options):
 
 
 def _tell(event, **what):
-    """A line in this process's account of itself."""
+    """Writes a line to this process's report."""
     run = _option("RUN")
     if not run:
         return
@@ -120,7 +120,7 @@ def _tell(event, **what):
 
 
 def _rank(known=[]):
-    """This process's rank, of torch.distributed, also after its end, else of the launcher; else None."""
+    """This process's rank: from torch.distributed, even after that has ended, or from the launcher, or None."""
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     try:
         if distributed is not None and distributed.is_available() and distributed.is_initialized():
@@ -138,14 +138,14 @@ def _rank(known=[]):
 
 
 def _start_thread(function, *arguments):
-    """Not of `threading`: the program sees no thread that is not its own, and waits for none."""
+    """Does not use `threading`, so the program does not see this thread or wait for it."""
     import _thread
 
     return _thread.start_new_thread(function, arguments)
 
 
 def _before(module, name, call):
-    """Has something called before each call of a function, which is otherwise as it was."""
+    """Makes each call of a function call something else first; the function is otherwise unchanged."""
     from functools import wraps
 
     function = getattr(module, name, None)
@@ -168,10 +168,10 @@ class _Recorder(object):
         self.backend = "cuda"
         self.memory = None
         self.process = None
-        """The process that records: one that is forked from it does not."""
+        """The process that records; one forked from it does not."""
         self.is_on = False
         self.is_theirs = False
-        """Whether the program itself has used the recorder, which is its own from then on."""
+        """Whether the program itself has used the recorder, which then belongs to it."""
         self.is_over = False
         self.failures = 0
         self.step = 0
@@ -188,10 +188,10 @@ class _Recorder(object):
         self.writing = 0
         self.is_ending = False
 
-    # What happens before a device is used.
+    # Before a device is used.
 
     def wait(self):
-        """Has torch call `begin` when a device is first used, or tells why there is nothing to record."""
+        """Makes torch call `begin` when a device is first used, or reports why there is nothing to record."""
         version = self.torch.version
         has = {name: bool(getattr(version, name, None)) for name in ("cuda", "hip", "xpu")}
         self.backend = "xpu" if has["xpu"] and not (has["cuda"] or has["hip"]) else "cuda"
@@ -203,7 +203,7 @@ class _Recorder(object):
             self.switch = self.memory._record_memory_history
             # The program may use the recorder itself: ours ends then.
             _before(self.memory, "_record_memory_history", self._taken_over)
-            # Who ends the group asks no more for the rank.
+            # The rank is not available once the group has ended.
             _before(getattr(self.torch, "distributed", None), "destroy_process_group", lambda *_, **__: _rank())
             module._lazy_call(self._begin)
 
@@ -211,14 +211,14 @@ class _Recorder(object):
         if self.is_over or self.process not in (None, os.getpid()):
             return
         if not enabled:
-            # What is recorded is gone after this.
+            # This call discards the recording.
             self.finish()
         elif self.is_on:
             self._off()
             _tell("taken_over")
         self.is_theirs = self.is_theirs or bool(enabled)
 
-    # What happens once it is.
+    # Once a device is used.
 
     def _begin(self):
         _attempt(self.begin)
@@ -244,8 +244,8 @@ class _Recorder(object):
         _attempt(self._watch_signals)
 
     def _unwind_quietly(self):
-        """C++ stacks make torch warn of libraries that tell it less than it wants, once for each. Who turns warnings into
-        errors would get them as such."""
+        """C++ stacks make torch warn about each library without unwind information. A program that turns warnings into
+        errors would get errors."""
         import warnings
 
         for message in ("Did not find a PT_GNU_EH_FRAME segment", "Unsupported unwinding pattern"):
@@ -259,7 +259,7 @@ class _Recorder(object):
         return str(name()) if name is not None else "native"
 
     def _on(self, enabled):
-        """Begins recording in the words of this torch."""
+        """Starts recording, with this torch version's arguments."""
         from inspect import signature
 
         entries = _max_entries()
@@ -304,13 +304,13 @@ class _Recorder(object):
         register_optimizer_step_post_hook(lambda optimizer, *_: _attempt(self._stepped, optimizer))
 
     def _stepped(self, optimizer):
-        """An optimizer has made a step. Where there are several, the one with the most counts."""
+        """An optimizer has made a step. If there are several optimizers, the one with the most steps counts."""
         self.steps_of[optimizer] = step = self.steps_of.get(optimizer, 0) + 1
         if step <= self.step or self.is_over or self.process != os.getpid():
             return
         self.step = step
         if step == self.first - 1 and not self.is_theirs:
-            # The one event that was kept until now would be the first of the trace.
+            # The single event stored until now would be the first of the trace.
             self._off()
             self._on("all")
         if self.every and step >= self.first and step % self.every == 0:
@@ -321,7 +321,7 @@ class _Recorder(object):
                 self._off()
 
     def _watch_exit(self):
-        """os._exit calls nobody; processes of multiprocessing that were forked end so."""
+        """os._exit runs no handlers; forked processes of multiprocessing end like this."""
         leave = os._exit
 
         def _exit(status):
@@ -332,8 +332,8 @@ class _Recorder(object):
         os._exit = _exit
 
     def _watch_signals(self):
-        """Listens for who wants a file now, in a thread that works while the main one waits for a device; and for SIGTERM,
-        if nobody else does and the main thread is here."""
+        """Listens for requests for a file, in a thread that works while the main one waits for a device; and for SIGTERM,
+        if nobody else handles it and this is the main thread."""
         import signal
         import threading
 
@@ -362,13 +362,13 @@ class _Recorder(object):
         ears.append(server)
 
     def _wake(self):
-        """What tells of signals while the main thread is in a call of C, where no handler of Python runs."""
+        """Makes signals known while the main thread is in a C call, where no Python handler runs."""
         import signal
         import socket
 
         inner, outer = socket.socketpair()
         inner.setblocking(False)
-        # With the sender's number: a process that is forked has this socket, too, until it closes it.
+        # With the sender's number: a forked process has this socket, too, until it closes it.
         outer.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         before = signal.set_wakeup_fd(inner.fileno(), warn_on_full_buffer=False)
         if before == -1:
@@ -377,7 +377,7 @@ class _Recorder(object):
             signal.set_wakeup_fd(before)
 
     def _before_fork(self):
-        """A signal for a child waits until the child has the handler that it would have without us."""
+        """Blocks signals to a child until the child has the handler that it would have without us."""
         import signal
 
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -442,7 +442,7 @@ class _Recorder(object):
             self._end()
 
     def _terminated_in_c(self):
-        """SIGTERM has come. The main thread deals with it, unless it is in a call of C for long."""
+        """SIGTERM has arrived. The main thread handles it, unless it is in a long C call."""
         import signal
 
         time.sleep(1)
@@ -473,7 +473,7 @@ class _Recorder(object):
                 self.write()
 
     def _finish_soon(self):
-        """As `finish`, but where that takes too long it is given up."""
+        """Like `finish`, but gives up if that takes too long."""
         import threading
 
         done = threading.Lock()
@@ -487,28 +487,28 @@ class _Recorder(object):
             done.acquire(timeout=_PATIENCE_S)
 
     def write(self, moment=""):
-        """Writes what is recorded into the folder of a moment. Returns the path, or None where nothing was allocated."""
+        """Writes the recording into the folder of a moment. Returns the path, or None if nothing was allocated."""
         with self.lock:
             self.writing += 1
             try:
                 return self._write(moment)
             finally:
                 self.writing -= 1
-                # SIGTERM came meanwhile.
+                # SIGTERM arrived meanwhile.
                 if self.is_ending and not self.writing:
                     _attempt(self.finish)
                     self._end()
 
     def _snapshot(self):
-        """What torch has. It looks up the names of C++ frames by itself if told so, else by programs that it starts: that takes
-        longer, and fails where SIGTERM goes to all of the group."""
+        """torch's snapshot. In this mode torch looks up the names of C++ frames itself. Otherwise it starts programs for
+        that, which takes longer, and fails if SIGTERM goes to the whole process group."""
         name = "TORCH_SYMBOLIZE_MODE"
         if name not in os.environ:
             os.environ[name] = "fast"
             try:
                 return self.memory._snapshot()
             except Exception:
-                # This torch does not know the word.
+                # This torch does not know the mode.
                 pass
             finally:
                 os.environ.pop(name, None)
@@ -520,7 +520,7 @@ class _Recorder(object):
         if not (self.is_on or self.is_theirs):
             return None
         snapshot = self._snapshot()
-        # On a device where nothing else has happened, there are only our own earlier looks.
+        # On a device where nothing else has happened, the trace has only our own earlier snapshots.
         traces = snapshot["device_traces"]
         traces[:] = [trace if any(it["action"] != "snapshot" for it in trace) else [] for trace in traces]
         if not snapshot["segments"] and not any(traces):
@@ -548,7 +548,7 @@ class _Recorder(object):
 
 
 def _sources(snapshot):
-    """The text of the project's own files that occur in stacks: not of installed packages, nor of what changed since."""
+    """The text of the project's own files that occur in stacks: without installed packages and files changed since."""
     import sysconfig
 
     stacks = {}
@@ -574,7 +574,7 @@ def _sources(snapshot):
 
 
 def _start():
-    """Waits for torch, unless somebody else of our kind does already."""
+    """Waits for torch, unless another copy of this file already does."""
     if sys.version_info < (3, 8) or not _option("FOLDER") or getattr(sys, "_vramscope_record", False):
         return
     sys._vramscope_record = True

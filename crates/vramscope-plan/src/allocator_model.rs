@@ -1,8 +1,8 @@
 //! A model of PyTorch's caching allocator: it runs a recorded program again, with the recorded settings or others.
 //!
-//! [`check`] runs the program with its own settings beside the recording and counts where the two differ. This tells
-//! how far a what-if can be trusted. The recorded CUDA answers for CUDA, and after a difference the recorded state is
-//! taken over. [`replay`] answers the what-if: the same program with other settings.
+//! [`check`] runs the program with its own settings and counts the differences from the recording. This shows how far a
+//! what-if can be trusted. The recorded events stand in for CUDA, and after a difference the recorded state is taken over.
+//! [`replay`] answers the what-if: the same program with other settings.
 //!
 //! # Taken from the recording
 //! Requests, frees, streams, pools and `empty_cache()` are the program's and stay as they were, and so do the moments
@@ -104,7 +104,7 @@ pub struct Outcome {
     pub refused: Vec<Refused>,
     /// Requests that failed in the recording but are served here, oldest first.
     pub rescued: Vec<Refused>,
-    /// Number of requests for which all cached segments were given back to CUDA because memory was short
+    /// Number of requests for which all cached segments were returned to CUDA because memory was short
     /// (`num_alloc_retries`).
     pub retries: u64,
 }
@@ -144,13 +144,13 @@ pub fn replay(device: Device<'_>, settings: &ModelSettings, start: Start) -> Out
     run.into_outcome()
 }
 
-/// Events between two looks at the clock: some hundred µs.
+/// Events between two checks of the clock: some hundred µs.
 const EVENTS_BETWEEN_LOOKS: u32 = 1_024;
 
 /// The lowest address that the model hands out.
 const FIRST_ADDRESS: u64 = 1 << 32;
 
-/// CUDA's answers in the model: the share of a device that the program may take.
+/// Stands in for CUDA in the model: the share of a device that the program may use.
 struct ModelledDevice {
     free: u64,
     next_address: u64,
@@ -208,7 +208,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A replay that has run no event.
+    /// A replay before its first event.
     #[must_use]
     pub fn new(device: Device<'_>, settings: &ModelSettings, start: Start) -> Self {
         let allocations = device.history.allocations.len();
@@ -224,7 +224,7 @@ impl Run {
         let end = ends.map(|block| block.address.saturating_add(block.bytes));
         let cuda = ModelledDevice {
             free: capacity.saturating_sub(recorded.allocator.reserved.bytes),
-            // CUDA mostly hands out new memory above older memory.
+            // CUDA usually returns new memory above older memory.
             next_address: end.max().unwrap_or(0).max(FIRST_ADDRESS),
             pending: BTreeMap::new(),
             completed: Vec::new(),
@@ -246,8 +246,8 @@ impl Run {
         run
     }
 
-    /// Runs events until `is_over`, and at least some. Returns whether the trace has ended. `device` must be the
-    /// one given to [`new`](Self::new).
+    /// Runs events until `is_over` returns true, and at least some. Returns whether the trace has ended. `device` must be
+    /// the one given to [`new`](Self::new).
     pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         let mut calls = Vec::new();
         while self.moment <= device.history.event_count {

@@ -5,15 +5,13 @@ use super::plan::StepKind;
 /// The known bars in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Bars {
-    /// Peak of live requested bytes.
     pub(super) requested: u64,
-    /// Peak of live aligned bytes, and the sum of those of all pools and streams; `None` until they are known. Without them
-    /// no later bar is shown.
+    /// Peak of live aligned bytes, and the sum of the peaks of all pools and streams; `None` until known. Without them no
+    /// later bar is shown.
     pub(super) aligned: Option<(u64, u64)>,
     /// Sum of the packings of all problems; `None` until all have one.
     pub(super) packed: Option<u64>,
-    /// Peaks of the allocator model, from empty and from the recorded start; `None` without a model, or before it has
-    /// run.
+    /// Peaks of the allocator model, from empty and from the recorded start; `None` without a model, or before it has run.
     pub(super) modelled: Option<(u64, u64)>,
     /// Peak of the bytes really reserved; `None` if unknown.
     pub(super) reserved: Option<u64>,
@@ -34,8 +32,8 @@ impl Bars {
             let modelled = self.packed.and(self.modelled);
             if let Some((from_empty, from_start)) = modelled {
                 bars.push((StepKind::Caching, from_empty));
-                // Nothing is kept by a negative amount: a model that needs less from the recorded start than from empty is
-                // wrong by that.
+                // Memory from before cannot be negative: a model that needs less from the recorded start than from empty is
+                // wrong by that difference.
                 bars.extend((from_start >= from_empty).then_some((StepKind::Before, from_start)));
             }
             let last = match modelled {

@@ -60,8 +60,8 @@ impl Problem {
             .map_or(1, |&alignment| alignment.max(1))
     }
 
-    /// The greatest common divisor of all alignments. All offsets are multiples of it, so of what lies between a buffer's
-    /// end and the next multiple no other can use anything.
+    /// The greatest common divisor of all alignments. All offsets are multiples of it, so no buffer can use the bytes
+    /// between the end of another and the next multiple.
     fn padding(&self) -> u64 {
         (self.alignment.iter()).fold(0, |common, &alignment| gcd(common, alignment.max(1)))
     }
@@ -105,7 +105,7 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Takes these offsets and computes their height, saturating. The offsets may overlap; [`verify`] tells.
+    /// Takes these offsets and computes their height, saturating. The offsets may overlap; [`verify`] checks that.
     #[must_use]
     pub fn of(problem: &Problem, offset: Vec<u64>) -> Self {
         let ends =
@@ -162,21 +162,21 @@ impl Packed {
     }
 }
 
-/// Looks for ever lower packings of one problem, in slices of work. It shares the problem, so that both can be kept
-/// side by side between two slices.
+/// Searches for ever lower packings of one problem, in slices of work. The problem is shared, so its owner can use it
+/// between slices.
 pub struct Packer {
     problem: Arc<Problem>,
     sections: Sections,
     portfolio: Portfolio,
     descent: Option<Descent>,
-    /// The search for a packing within a given capacity, with that capacity, if one was given.
+    /// The search for a packing within a given capacity, and that capacity.
     within: Option<(Search, u64)>,
     is_asking: bool,
     best: Option<Packed>,
 }
 
 impl Packer {
-    /// Computes the lower bound and nothing else.
+    /// Computes only the lower bound.
     #[must_use]
     pub fn new(problem: Arc<Problem>) -> Self {
         let sections = Sections::of(&problem);
@@ -223,8 +223,8 @@ impl Packer {
         Ok(())
     }
 
-    /// Works until `is_over`, or until no lower packing can be found. Returns whether it is done. Some problems never
-    /// are, so `is_over` must become true at some time.
+    /// Works until `is_over` returns true, or until no lower packing can be found. Returns whether it is done. Some problems
+    /// are never done, so `is_over` must return true eventually.
     pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
         let (problem, sections) = (&self.problem, &self.sections);
         if self.descent.is_none() {
@@ -237,7 +237,7 @@ impl Packer {
             let greedy = self.best.as_ref().filter(|best| !best.is_optimal());
             self.descent = greedy.and_then(|best| Descent::new(problem, sections, best));
         }
-        // The search within the capacity and the descent take turns, because either may be quicker.
+        // The search within the capacity and the descent alternate, because either may be faster.
         self.is_asking = self.within.is_some() && !self.is_asking;
         let is_done = match (&mut self.descent, &mut self.best) {
             (Some(_), Some(best)) if self.is_asking => {
@@ -273,7 +273,7 @@ impl Packer {
     }
 }
 
-/// Continues the search within a capacity. Returns it while it can still find or prove something.
+/// Continues the search within a capacity. Returns the search while it can still find or prove something.
 fn ask(
     within: Option<(Search, u64)>,
     best: &mut Packed,

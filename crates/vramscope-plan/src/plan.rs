@@ -1,4 +1,4 @@
-//! What is planned for a device: the steps from ideal to real, and the plan of each pool and stream.
+//! The plan of a device: the steps from ideal to real, and the plan of each pool and stream.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,17 +15,17 @@ pub struct DevicePlan {
     pub device: DeviceIndex,
     /// The allocator that made the allocations.
     pub kind: AllocatorKind,
-    /// What the file tells about segments, and so about the memory that was really reserved.
+    /// What the file states about segments, and so about the reserved memory.
     pub segments: SegmentsKnown,
     /// Number of buffers, that is, of allocations live at some moment.
     pub buffers: u64,
-    /// Peak of the bytes really reserved; `None` if the file does not tell.
+    /// Peak of the bytes really reserved; `None` if the file does not show it.
     pub reserved_bytes: Option<u64>,
     /// The steps from ideal to real, in order.
     pub steps: Vec<Step>,
-    /// The plan of each pool and stream, the largest first.
+    /// The plan of each pool and stream, largest first.
     pub arenas: Vec<ArenaPlan>,
-    /// Freed memory that could not be used again yet.
+    /// Freed memory that could not be reused yet.
     pub waiting: Waiting,
     /// Why this device has no allocator model, as a sentence; `None` if it has one.
     pub no_model: Option<String>,
@@ -50,7 +50,7 @@ impl DevicePlan {
         Some(bytes as f64 / real as f64)
     }
 
-    /// The index of the step that adds most to the requested bytes, the first of equals; `None` if no step adds
+    /// The index of the step that adds most to the requested bytes, and of equal ones the first; `None` if no step adds
     /// anything.
     #[must_use]
     pub fn largest_step(&self) -> Option<usize> {
@@ -82,14 +82,13 @@ impl DevicePlan {
 /// One bar from ideal to real, and its difference to the bar before.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// What makes the difference.
+    /// The cause of the difference.
     pub kind: StepKind,
     /// Bytes needed after this and all steps before.
     pub bytes: u64,
-    /// `bytes` minus those of the step before; for the first step all of them. Negative only if
-    /// [`StepKind::may_shrink`].
+    /// `bytes` minus those of the previous step; for the first step, all of them. Negative only if [`StepKind::may_shrink`].
     pub change_bytes: i64,
-    /// What it consists of in this file, in a sentence or two.
+    /// The parts of the difference in this file, in a sentence or two.
     pub why: String,
     /// What can be done about it; empty if nothing needs to be.
     pub advice: String,
@@ -109,7 +108,7 @@ pub enum StepKind {
     Placement,
     /// The allocator decides without knowing the future, takes memory from CUDA in large pieces and keeps it.
     Caching,
-    /// The allocator had kept memory from before the recording.
+    /// The allocator had cached memory from before the recording.
     Before,
     /// The error of the allocator model.
     Model,
@@ -118,7 +117,7 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// A short label for what it adds.
+    /// A short label for the difference.
     #[must_use]
     pub fn gap_label(self) -> &'static str {
         match self {
@@ -133,7 +132,7 @@ impl StepKind {
         }
     }
 
-    /// A short label for the bar that it leads to.
+    /// A short label for the bar it leads to.
     #[must_use]
     pub fn bar_label(self) -> &'static str {
         match self {
@@ -147,7 +146,7 @@ impl StepKind {
         }
     }
 
-    /// Whether this bar may be lower than the one before. Memory given back to CUDA can serve one pool or stream after
+    /// Whether this bar may be lower than the previous one. Memory returned to CUDA can serve one pool or stream after
     /// another, and a model may err in either direction.
     #[must_use]
     pub fn may_shrink(self) -> bool {

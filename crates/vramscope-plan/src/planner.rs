@@ -1,4 +1,4 @@
-//! Computes a plan: the cheap parts at once, packings and replays in slices of work.
+//! Computes a plan: the cheap parts immediately, packings and replays in slices of work.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 
-/// How often a problem's search may look at the clock before the next problem has its turn. The number doubles after
-/// each round of turns: a search that pauses loses up to one round, so turns must grow for it to get ahead.
+/// How often a problem's search may check the clock before the next problem has its turn. The number doubles after each
+/// round of turns: a search that pauses loses up to one round, so turns must grow for it to make progress.
 const TURN: u32 = 256;
 
 /// The plan of one device in progress.
@@ -22,7 +22,7 @@ pub struct Planner {
     plan: DevicePlan,
     problems: Vec<ArenaProblem>,
     gathering: Gathering,
-    /// By problem, as far as they have begun.
+    /// By problem, for those that have begun.
     packers: Vec<Packer>,
     /// The sections of the next problem, once they are known.
     sections: Option<Sections>,
@@ -40,33 +40,33 @@ pub struct Planner {
     model: Modelling,
 }
 
-/// How far the problems are known.
+/// How much is known about the problems.
 enum Gathering {
     Nothing,
-    /// The sums of what they need are added up.
+    /// The sums of their needs are being computed.
     Sums(Box<problems::Gathering>),
-    /// All but their buffers.
+    /// Everything but their buffers.
     Places(Missing),
     Done,
 }
 
-/// The problem being searched. Only one at a time holds the memory for it.
+/// The problem being searched. Only one at a time holds the memory for a search.
 struct Turn {
     problem: usize,
-    /// How often it has looked at the clock.
+    /// How often it has checked the clock.
     asked: u32,
-    /// How often it may look at the clock in this turn.
+    /// How often it may check the clock in this turn.
     most: u32,
 }
 
 impl Planner {
-    /// A planner that has not worked yet. It knows what was requested at most.
+    /// A planner before any work. It already has the peak of requested bytes.
     #[must_use]
     pub fn new(device: Device<'_>) -> Self {
         Self::with_model(device, Modelling::new(device))
     }
 
-    /// [`new`](Self::new) with work on the model that may have begun, or be done.
+    /// [`new`](Self::new) with work on the model that may have begun or be done.
     #[must_use]
     pub fn with_model(device: Device<'_>, model: Modelling) -> Self {
         let (needs, segments) = (Needs::at_peak(device), SegmentsKnown::of(device));
@@ -111,7 +111,7 @@ impl Planner {
         planner
     }
 
-    /// Takes the packing problems, and what they need at least.
+    /// Takes over the packing problems and their needs.
     fn take(&mut self, device: Device<'_>, gathered: Gathered) {
         let Gathered {
             problems,
@@ -175,8 +175,8 @@ impl Planner {
         self.packers.get(problem)?.best()
     }
 
-    /// Works until `is_over`, and at least for one piece of work. Returns whether all work is done. `device` must
-    /// be the one given to [`new`](Self::new).
+    /// Works until `is_over` returns true, and at least on one piece of work. Returns whether all work is done. `device`
+    /// must be the one given to [`new`](Self::new).
     pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         while self.step(device, is_over) && !is_over() {}
         let is_modelled = self.plan.no_model.is_some() || self.bars.modelled.is_some();
@@ -236,7 +236,7 @@ impl Planner {
         true
     }
 
-    /// Continues to look for a packing of one problem.
+    /// Continues the search for a packing of one problem.
     fn pack(&mut self, problem: usize, is_over: &mut dyn FnMut() -> bool) {
         let packer = &mut self.packers[problem];
         self.is_packed[problem] = packer.run(is_over);
@@ -245,7 +245,6 @@ impl Planner {
             packed.map(|packed| PackedBytes::of(packed, self.is_packed[problem]));
     }
 
-    /// Runs inductor's planner on one problem.
     fn pool(&mut self, at: usize, is_over: &mut dyn FnMut() -> bool) {
         let problem = &self.problems[at].problem;
         if problem.size.len() <= pool_planner::MOST_BUFFERS {
@@ -260,13 +259,12 @@ impl Planner {
         self.pooled += 1;
     }
 
-    /// Runs the model with the file's own settings.
     fn run_model(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) {
         self.model.run(device, is_over);
         let Some(baseline) = self.model.baseline() else {
             return;
         };
-        // What a model says that fails on this recording is not drawn.
+        // Bars of a model that fails on this recording are not shown.
         if let Some(refusal) = &baseline.refusal {
             self.plan.no_model = Some(refusal.clone());
             return;

@@ -16,7 +16,7 @@ use crate::ranges::{Range, Ranges};
 /// Offsets inside a pool are multiples of this.
 pub const ALIGN_BYTES: u64 = 64;
 
-/// More buffers than this would take too long, because placing one may look at all placed before it.
+/// Most buffers; more would take too long, because placing one may examine all placed before it.
 pub const MOST_BUFFERS: usize = 1 << 13;
 
 /// `config.memory_pool`: the buffers that share a pool.
@@ -154,7 +154,7 @@ impl Planner {
         Self::new(buffers.collect(), Mode::Intermediates)
     }
 
-    /// Works until `is_over` or until all buffers are placed. Returns whether they are.
+    /// Works until `is_over` returns true or all buffers are placed. Returns whether they are.
     pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
         while let Some(&buffer) = self.order.get(self.placed) {
             self.place(buffer);

@@ -1,4 +1,4 @@
-//! A device's buffers as one packing problem per pool and stream, and the least memory that each and all together need.
+//! A device's buffers as one packing problem per pool and stream, and the least memory needed by each and by all together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use vramscope_core::sorting::{SortFew, rows_by_end};
 /// The pool and stream whose requests share memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ArenaKey {
-    /// The pool; the default pool if the file does not tell.
+    /// The pool; the default pool if the file does not state it.
     pub pool: PoolId,
     /// The `cudaStream_t` as a number; `None` = all streams, as in the driver's own pools.
     pub stream: Option<i64>,
@@ -46,7 +46,7 @@ impl ArenaKey {
     }
 }
 
-/// The buffers of one pool on one stream, as a packing problem. They are there once the first piece of work was done.
+/// The buffers of one pool on one stream, as a packing problem. They are filled in by the first piece of work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArenaProblem {
     /// The pool and stream.
@@ -67,13 +67,10 @@ pub struct ArenaProblem {
 /// The least memory that all pools and streams need together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Needs {
-    /// Peak of live requested bytes.
     pub(super) requested_bytes: u64,
-    /// The first moment of that peak.
     pub(super) requested_moment: u32,
     /// Buffers live at that moment.
     pub(super) live_at_peak: u64,
-    /// Peak of live aligned bytes.
     pub(super) aligned_bytes: u64,
     /// Freed memory that waits for other streams.
     pub(super) waiting: Waiting,
@@ -82,7 +79,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// What is known at once: how much was requested at the peak.
+    /// What is known immediately: the peak of requested bytes.
     pub(super) fn at_peak(device: Device<'_>) -> Self {
         let history = device.history;
         let (requested_bytes, moment) = (history.peak_bytes(), history.peak_moment);
@@ -110,33 +107,33 @@ pub struct Waiting {
     pub peak_without_bytes: u64,
 }
 
-/// A device's pools and streams, the largest first, and what each and all together need. Their buffers are gathered when
-/// they are packed, as that takes several times the memory.
+/// A device's pools and streams, largest first, and the needs of each and of all together. Their buffers are gathered when
+/// they are packed, because they take several times the memory.
 pub(super) struct Gathered {
     /// The problems, whose buffers are still missing.
     pub(super) problems: Vec<ArenaProblem>,
-    /// By problem: its buffers.
+    /// Number of buffers of each problem.
     pub(super) buffers: Vec<u64>,
-    /// What they need together.
+    /// The needs of all together.
     pub(super) needs: Needs,
-    /// What is missing in the problems.
+    /// The buffers still to be filled in.
     pub(super) missing: Missing,
 }
 
-/// The buffers that problems still miss.
+/// The buffers still missing in problems.
 pub(super) struct Missing {
-    /// By allocation: the number of its problem.
+    /// The problem of each allocation.
     problem_of: Vec<u32>,
 }
 
-/// The search for a device's packing problems, and for the least memory that they need, in slices of work.
+/// Finds a device's packing problems and their needs, in slices of work.
 pub(super) struct Gathering {
     kind: AllocatorKind,
     rows: Rows,
-    /// By allocation: the row of its pool and stream.
+    /// The row of each allocation's pool and stream.
     arena_of: Vec<u32>,
     sums: Sums,
-    /// Number of lists of `sums` that are there.
+    /// Number of lists in `sums` that are computed.
     lists: u32,
 }
 
@@ -158,8 +155,8 @@ impl Gathering {
         }
     }
 
-    /// Works until `is_over`, and at least for one piece of work. Returns whether all is known. `device` must be the one
-    /// given to [`new`](Self::new).
+    /// Works until `is_over` returns true, and at least on one piece of work. Returns whether everything is known. `device`
+    /// must be the one given to [`new`](Self::new).
     pub(super) fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         let table = &device.history.allocations;
         let last_first = |ends: &[u32]| {
@@ -188,7 +185,7 @@ impl Gathering {
         false
     }
 
-    /// What was found, once all is known.
+    /// The result, once everything is known.
     pub(super) fn finish(self, device: Device<'_>) -> Gathered {
         let Self {
             kind,
@@ -249,7 +246,7 @@ impl Gathering {
 }
 
 impl Missing {
-    /// Gives the problems their buffers, for whose numbers there is exactly the room: with a million events, growing lists would
+    /// Adds the buffers to the problems, into lists of exactly the right size: with a million events, growing lists would
     /// take 9 MB more.
     pub(super) fn fill(
         self,
@@ -305,7 +302,7 @@ impl Rows {
 
 fn arena_of_allocations(device: Device<'_>, kind: AllocatorKind, rows: &mut Rows) -> Vec<u32> {
     let places = device.pool_of().iter().zip(device.stream_of());
-    // Neighbours are nearly always in the same.
+    // Neighbours are nearly always in the same one.
     let mut last = None;
     let number = |(&pool, &stream)| match last {
         Some((known, number)) if known == (pool, stream) => number,
@@ -318,7 +315,6 @@ fn arena_of_allocations(device: Device<'_>, kind: AllocatorKind, rows: &mut Rows
     places.map(number).collect()
 }
 
-/// A running sum and its maximum.
 #[derive(Clone, Copy, Default)]
 struct Running {
     now: u128,
@@ -349,16 +345,15 @@ struct Peaks {
     aligned: Running,
 }
 
-/// Allocations between two looks at the clock.
+/// Allocations between two checks of the clock.
 const ROWS_PER_LOOK: usize = 1 << 16;
 
-/// The sums of a pass over births, free requests and deaths, and how far it has come.
+/// The sums of a pass over births, free requests and deaths, and its progress.
 #[derive(Default)]
 struct Sums {
-    /// Allocations by death, and those that waited by their free requests; the last first.
+    /// Allocations by death, and those with pending frees by free request; the last first.
     deaths: Vec<u32>,
     releases: Vec<u32>,
-    /// The next allocation to be born.
     next: usize,
     by_arena: Vec<Peaks>,
     device: Peaks,
@@ -369,7 +364,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// The peaks of each pool and stream, and what all need together.
+    /// The peaks of each pool and stream, and the needs of all together.
     fn finish(self) -> (Vec<Peaks>, Needs) {
         let mut needs = self.needs;
         needs.requested_bytes = self.device.requested.most();
@@ -389,7 +384,7 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Goes on until `is_over`, and for some allocations at least. Returns whether it is done.
+    /// Continues until `is_over` returns true, for at least some allocations. Returns whether it is done.
     fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
         // Allocations are numbered by birth.
         while let Some(&moment) = self.table.born.get(self.sums.next) {
@@ -405,7 +400,7 @@ impl Sweep<'_> {
         true
     }
 
-    /// What is freed until a moment, at which the allocation `next` is the next to be born.
+    /// Handles everything freed before a moment, at which the allocation `next` is born.
     fn end_until(&mut self, moment: u32, next: usize) {
         let table = self.table;
         loop {
@@ -428,7 +423,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// The moment until which an allocation was in use. From then on it waited.
+    /// The moment until which an allocation was in use. From then on its free was pending.
     fn used_until(&self, row: usize) -> u32 {
         self.table.free_requested[row].min(self.table.died[row])
     }

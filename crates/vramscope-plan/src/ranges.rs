@@ -1,18 +1,18 @@
-//! Sets of numbers as ranges: offsets that are taken, times of life.
+//! Sets of numbers as ranges: taken offsets, times of life.
 
 /// From `start` to before `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// First number in it.
     pub start: u64,
-    /// First number behind it.
+    /// First number after it.
     pub end: u64,
 }
 
 /// Disjoint ranges that do not touch, ascending.
 pub type Ranges = Vec<Range>;
 
-/// Adds a range, merged with those that it meets or touches; whether anything of it was new.
+/// Adds a range, merged with those that it meets or touches. Returns whether any of it was new.
 pub(super) fn insert(ranges: &mut Ranges, range: Range) -> bool {
     let first = ranges.partition_point(|other| other.end < range.start);
     let behind = first + ranges[first..].partition_point(|other| other.start <= range.end);
@@ -32,7 +32,8 @@ pub(super) fn insert(ranges: &mut Ranges, range: Range) -> bool {
     true
 }
 
-/// How many rows of a list are so, if those are its first ones. Found by doubling steps, as mostly they are few.
+/// Number of rows at the beginning of a list for which `is_so` holds; it holds for no later row. The search doubles its
+/// steps, because they are usually few.
 pub(super) fn leading<T>(list: &[T], is_so: impl Fn(&T) -> bool) -> usize {
     let mut step = 1;
     while list.get(step - 1).is_some_and(&is_so) {

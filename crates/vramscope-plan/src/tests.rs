@@ -53,7 +53,7 @@ fn each_step_adds_what_it_says() {
             (StepKind::Placement, 3072, 0),
         ]
     );
-    // The model places two allocations of three where they were: what it says is not drawn.
+    // The model places two of three allocations correctly, too few to show its bars.
     let rest: Vec<_> = bars(&plan).into_iter().skip(4).collect();
     assert_eq!(rest, [(StepKind::Kept, 4 << 20, (4 << 20) - 3072)]);
     assert_eq!(plan.largest_step(), Some(4));

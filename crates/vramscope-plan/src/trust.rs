@@ -60,8 +60,8 @@ impl ModelError {
     }
 }
 
-/// Why what-ifs are not answered; `None` if they are. `forged` counts requests that were served but that the model
-/// refuses from the recorded start, so that its peak is not the program's.
+/// Why what-ifs are not answered; `None` if they are. `forged`: number of requests that were served but that the model
+/// refuses from the recorded start, which means that its peak is not the program's.
 pub(super) fn refusal(error: ModelError, check: &Check, forged: u64) -> Option<String> {
     let worthless = "what it says about other settings would be worth nothing.";
     let share = check.allocs.share();

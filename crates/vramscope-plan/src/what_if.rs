@@ -1,9 +1,9 @@
-//! What the allocator would have reserved with other settings, compared with a replay with the file's own settings.
+//! Predicts what the allocator would have reserved with other settings, compared with a replay with the file's own.
 //!
-//! All these replays start empty, including the one with the file's own settings, so they differ by settings alone.
-//! A comparison is only as good as the model. So the model's error on the recording itself is given with it: the error
-//! of its peak from empty, and its agreement with the recording event by event from the recorded start. If the latter
-//! is too low, there is no comparison.
+//! All these replays start empty, including the one with the file's own settings, so they differ by settings alone. A
+//! comparison is only as good as the model. So the model's error on the recording itself is given too: the error of its
+//! peak from empty, and its agreement with the recording event by event from the recorded start. If the latter is too low,
+//! there is no comparison.
 
 mod conclusion;
 mod words;
@@ -38,9 +38,9 @@ pub struct WhatIf {
     pub peak_reserved_bytes: u64,
     /// The first moment of that peak.
     pub peak_moment: u32,
-    /// Peak of each pool and stream, possibly at different moments; the largest first.
+    /// Peak of each pool and stream, possibly at different moments; largest first.
     pub arenas: Vec<ArenaPeak>,
-    /// The peak minus the measured one, by the model that may be wrong.
+    /// The peak minus the measured one, including the model's error.
     pub change_bytes: i64,
     /// Bytes of free blocks at the peak.
     pub free_bytes_at_peak: u64,
@@ -57,7 +57,7 @@ pub struct WhatIf {
     pub refused_within_error: Option<u64>,
     /// Number of requests that failed in the recording and would be served.
     pub rescued: u64,
-    /// Number of requests for which cached segments were given back to CUDA because memory was short.
+    /// Number of requests for which cached segments were returned to CUDA because memory was short.
     pub retries: u64,
     /// Bytes of all segments as steps of (first moment, bytes from then on), ascending; the first is at moment 0.
     pub reserved_steps: Vec<(u32, u64)>,
@@ -177,7 +177,7 @@ impl WhatIf {
         lower_limit(self.capacity_bytes, self.allowed_bytes)
     }
 
-    /// The verdict in a few words. Where requests failed in the recording, whether they still do comes first.
+    /// The verdict in a few words. If requests failed in the recording, whether they still do comes first.
     #[must_use]
     pub fn verdict_label(&self) -> &'static str {
         match self.verdict {
@@ -228,7 +228,7 @@ impl WhatIf {
     fn judge(&mut self, baseline: &Baseline, settings: &ModelSettings, is_close: bool) {
         let (own, error) = (&baseline.own, baseline.error);
         self.change_bytes = delta(error.reserved_bytes, self.peak_reserved_bytes);
-        // What the settings alone change, and what is told of it: both must be more than the model may be wrong.
+        // The change by the settings alone, and the change that is shown: both must exceed the model's possible error.
         let by_settings = delta(own.peak_reserved_bytes, self.peak_reserved_bytes);
         let least = (by_settings.unsigned_abs()).min(self.change_bytes.unsigned_abs());
         let is_within = least <= error.largest_bytes()
@@ -290,8 +290,8 @@ impl Modelling {
         Self(refused.map_or(Ok(BaselineWork::Waiting), Err))
     }
 
-    /// Works until `is_over` or until the end of a stage. Returns whether all work is done. `device` must be the one
-    /// given to [`new`](Self::new).
+    /// Works until `is_over` returns true or until the end of a stage. Returns whether all work is done. `device` must be
+    /// the one given to [`new`](Self::new).
     pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         let Ok(work) = &mut self.0 else { return true };
         *work = std::mem::take(work).go_on(device, is_over);
@@ -326,7 +326,7 @@ enum BaselineWork {
 }
 
 impl BaselineWork {
-    /// Works until `is_over` or until the end of a stage.
+    /// Works until `is_over` returns true or until the end of a stage.
     fn go_on(self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> Self {
         match self {
             Self::Waiting => {
@@ -423,7 +423,7 @@ impl Baseline {
     /// `expandable_segments:True,max_split_size_mb:128`.
     ///
     /// # Errors
-    /// As [`trial`](Self::trial).
+    /// See [`trial`](Self::trial).
     pub fn what_if(&self, device: Device<'_>, changes: &str) -> Result<WhatIf, String> {
         let mut trial = self.trial(device, changes)?;
         while !trial.run(device, &mut || false) {}
@@ -469,7 +469,7 @@ pub struct Trial {
     second: Option<Run>,
 }
 
-/// The figures of its [`Baseline`] that a [`Trial`] needs.
+/// The figures of the [`Baseline`] that a [`Trial`] needs.
 #[derive(Clone, Copy)]
 struct OwnFigures {
     refused: u64,
@@ -488,7 +488,7 @@ impl OwnFigures {
 }
 
 impl Trial {
-    /// Works until `is_over` or until the end of a stage. Returns whether the trial has ended. `device` must be
+    /// Works until `is_over` returns true or until the end of a stage. Returns whether the trial has ended. `device` must be
     /// the one that it was made from.
     pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         if let Some(second) = &mut self.second {

@@ -1,4 +1,4 @@
-//! Sentences about each step of a plan: what it consists of, and what can be done about it.
+//! Sentences about each step of a plan: its parts in this file, and what can be done about it.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use vramscope_core::analysis::report::findings::counted;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
 use vramscope_core::units::{Bytes, Count};
 
-/// A recording with fewer events shows a state only: `enabled="state"` writes one event.
+/// A recording with fewer events only shows a state: `enabled="state"` writes one event.
 const FEWEST_EVENTS: u32 = 2;
 
 /// Why the allocator model cannot run on a device, as a sentence; `None` if it can.
@@ -255,7 +255,7 @@ impl Words<'_> {
             _ => " This is what a model of it needs, beginning empty, with this file's settings.",
         };
         let advice = if change_bytes > 0 {
-            "Replaying under other settings of the allocator tells what they would do."
+            "Replaying under other settings of the allocator shows what they would do."
         } else {
             ""
         };
@@ -296,7 +296,7 @@ impl Words<'_> {
         (why.to_owned(), advice)
     }
 
-    /// The end of a sentence on the segments that held nothing when the recording began; empty if all held something.
+    /// The end of a sentence about segments that were empty when the recording began; empty if there were none.
     fn on_empty_segments(&self) -> String {
         match self.needs.empty_at_start_bytes {
             0 => String::new(),

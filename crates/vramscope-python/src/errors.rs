@@ -1,4 +1,4 @@
-//! Failures as exceptions, with the words that the command line has for them.
+//! Failures as exceptions, with the command line's messages.
 
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,13 +12,13 @@ create_exception!(
     vramscope,
     SnapshotError,
     PyValueError,
-    "What is wrong with a snapshot or with a question to it: what, where, and what to do."
+    "A problem with a snapshot or with a question about it: what, where, and what to do."
 );
 
-/// Works while other threads of Python go on.
+/// Does work while other Python threads continue.
 ///
 /// # Errors
-/// The failure as an exception. A panic would be a mistake of ours, and becomes one that says so.
+/// The failure as an exception. A panic is a bug of ours, and becomes an exception that says so.
 pub(crate) fn apart<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send,
@@ -26,12 +26,12 @@ pub(crate) fn apart<T: Send>(
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(done) => done.map_err(|failure| exception(&failure)),
         Err(_) => Err(SnapshotError::new_err(
-            "this is a mistake in vramscope, not in your program: please report it, if you can with the file",
+            "this is a bug in vramscope, not in your program: please report it, if possible with the file",
         )),
     }
 }
 
-/// A file that cannot be read is an `OSError` of Python's own kinds, all else a [`SnapshotError`].
+/// A file that cannot be read raises Python's matching kind of `OSError`, everything else a [`SnapshotError`].
 fn exception(failure: &Failure) -> PyErr {
     let text = failure.to_string();
     match system(failure).map(|error| (error.raw_os_error(), error.kind())) {
@@ -41,7 +41,7 @@ fn exception(failure: &Failure) -> PyErr {
     }
 }
 
-/// The system's error of reading.
+/// The system's error, if reading failed.
 fn system(failure: &Failure) -> Option<&io::Error> {
     match failure {
         Failure::Io { error, .. } => Some(error),

@@ -1,12 +1,11 @@
-//! The extension module `vramscope._vramscope`: what the Python package cannot say in Python.
+//! The extension module `vramscope._vramscope`: the parts of the Python package that cannot be written in Python.
 //!
-//! It computes nothing and words nothing: answers and failures are those of the command line's library, tables those
-//! of the core. While either works, other threads of Python go on. The package around it, in `python/vramscope`,
-//! gives it names, types and documentation.
-//! Methods there are commands with their options as arguments (`_snapshot`), types are those answers (`_answers`, which tests
-//! compare with real ones). `_record` uses torch's own recorder and is Python alone; `_show` puts the page into a notebook's
-//! frame, `_widget` the page that all cells share; `debug_server` adds to torch's debug server, where `_debug_worker` answers on
-//! every rank and `_debug_pages` asks all of them.
+//! It computes and phrases nothing itself: answers and failures come from the command line's library, tables from core.
+//! Other Python threads continue meanwhile. The package around it, in `python/vramscope`, adds names, types and
+//! documentation. Its methods are commands with their options as arguments (`_snapshot`), its types describe their
+//! answers (`_answers`; tests compare them with real ones). `_record` uses torch's own recorder and is pure Python;
+//! `_show` puts the page into a notebook's frame, `_widget` the page that all cells share; `debug_server` adds to
+//! torch's debug server, where `_debug_worker` answers on every rank and `_debug_pages` queries all of them.
 
 mod errors;
 mod ranks;
@@ -23,7 +22,6 @@ fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| vramscope_cli::run(arguments))
 }
 
-/// The module.
 #[pymodule]
 mod _vramscope {
     #[pymodule_export]

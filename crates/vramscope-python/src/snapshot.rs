@@ -1,4 +1,4 @@
-//! A snapshot that is open, as Python holds it: it answers with the JSON of the command line, and hands out tables.
+//! An open snapshot, as Python holds it: it answers with the command line's JSON, and hands out tables.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use vramscope_core::model::DeviceIndex;
 use crate::errors::apart;
 use crate::table::Table;
 
-/// A snapshot that is open. It never changes, so threads may share it.
+/// An open snapshot. It never changes, so threads may share it.
 #[pyclass(frozen, module = "vramscope._vramscope")]
 pub(crate) struct Opened(opened::Opened);
 
@@ -22,7 +22,7 @@ pub(crate) fn open_file(py: Python<'_>, path: PathBuf) -> PyResult<Opened> {
     interruptible(py, |on_progress| opened::Opened::file(&path, on_progress))
 }
 
-/// Reads what a file would hold; `name` stands in answers in place of its path.
+/// Reads a file's content from memory; answers show `name` instead of its path.
 #[pyfunction]
 pub(crate) fn open_bytes(data: &Bound<'_, PyBytes>, name: &str) -> PyResult<Opened> {
     let bytes = data.as_bytes();
@@ -54,7 +54,7 @@ fn interruptible(
 
 #[pymethods]
 impl Opened {
-    /// The file's path, or the name that was given to it.
+    /// The file's path, or the name given instead.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
@@ -72,8 +72,8 @@ impl Opened {
         self.0.first_device()
     }
 
-    /// Answers a command of the command line, also about others together with this one. `arguments` are its name, its
-    /// options, `--` and what stands before the files' names.
+    /// Runs a command of the command line on this snapshot, and on others together with it. `arguments` are its name,
+    /// its options, `--` and the arguments before the files' names.
     fn ask<'py>(
         &self,
         py: Python<'py>,
@@ -97,7 +97,7 @@ impl Opened {
         Ok(PyBytes::new(py, &picture))
     }
 
-    /// A table of this name, of one device or all.
+    /// The table of this name, for one device or all.
     fn table(&self, py: Python<'_>, name: &str, device: Option<DeviceIndex>) -> PyResult<Table> {
         apart(py, || Table::of(&self.0, name, device))
     }

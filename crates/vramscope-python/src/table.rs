@@ -1,7 +1,7 @@
-//! A table in Arrow's layout, which polars, DuckDB and pyarrow take over without a copy.
+//! A table in Arrow's layout, which polars, DuckDB and pyarrow import without copying.
 //!
-//! The columns are those of `vramscope convert --to parquet`, with the same names and types. Texts repeat, so
-//! they are dictionaries; a table is one batch, so that all of it shares them.
+//! The columns are those of `vramscope convert --to parquet`, with the same names and types. Texts repeat, so they are
+//! dictionaries; a table is a single batch, which shares them.
 
 use std::sync::Arc;
 
@@ -23,15 +23,15 @@ use vramscope_core::tables::{self, Kind, Value, for_each_row};
 
 use crate::errors::SnapshotError;
 
-/// Bytes that a table of any file may take, and for each byte that was read, after unwrapping: a hostile file of some
-/// kilobytes may use a stack of thousands of frames thousands of times. A genuine one needs 60.
+/// Bytes that any file's table may take, plus an allowance for each byte read, after decompression: a hostile file of a
+/// few kilobytes may use a stack of thousands of frames thousands of times. A genuine one needs 60.
 const FREE_BYTES: u64 = 64 << 20;
 const PER_BYTE: u64 = 1_000;
 
-/// The one text of which each row has another: that of allocations. A dictionary would only make it larger.
+/// The one text column whose values are unique: the names of allocations. A dictionary would only make it larger.
 const UNIQUE: &str = "name";
 
-/// A table that other libraries take over by Arrow's PyCapsule interface, without a copy.
+/// A table that other libraries import through Arrow's PyCapsule interface, without copying.
 #[pyclass(frozen, module = "vramscope._vramscope")]
 pub(crate) struct Table {
     name: &'static str,
@@ -42,7 +42,7 @@ impl Table {
     /// Makes a table of a snapshot.
     ///
     /// # Errors
-    /// When there is no table or device of that name, or the table would be too large.
+    /// When there is no such table or device, or the table would be too large.
     pub(crate) fn of(
         opened: &Opened,
         name: &str,
@@ -81,7 +81,6 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// The table's name.
     #[getter]
     fn name(&self) -> &'static str {
         self.name
@@ -115,7 +114,8 @@ impl Table {
         PyCapsule::new_with_value(py, schema.map_err(refused)?, c"arrow_schema")
     }
 
-    /// Schema and data as capsules `arrow_schema` and `arrow_array`. A reader may ask for another schema, and gets this one.
+    /// Schema and data as capsules `arrow_schema` and `arrow_array`. A reader may request another schema, but gets this
+    /// one.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -131,7 +131,7 @@ impl Table {
         ))
     }
 
-    /// A stream of one batch as a capsule `arrow_array_stream`. A reader may ask for another schema, and gets this one.
+    /// A stream of one batch as a capsule `arrow_array_stream`. A reader may request another schema, but gets this one.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -145,7 +145,6 @@ impl Table {
     }
 }
 
-/// A column that is being filled.
 struct Column {
     name: &'static str,
     cells: Cells,
@@ -179,7 +178,7 @@ impl Column {
         }
     }
 
-    /// Adds a value; one of another kind, which no table has, is missing.
+    /// Adds a value; one of the wrong kind, which no table has, becomes null.
     fn push(&mut self, value: &Value<'_>) -> Result<(), ArrowError> {
         match (&mut self.cells, value) {
             (Cells::Integers(cells), Value::Number(number)) => cells.append_value(*number),
@@ -224,11 +223,11 @@ fn too_large() -> Failure {
     )
 }
 
-/// Rows fit their schema, so this says that one has more distinct texts than Arrow can number.
+/// Rows fit their schema, so the error means that a column has more distinct texts than Arrow can number.
 fn broken(error: ArrowError) -> Failure {
     Failure::Input(format!("the table cannot be made: {error}"))
 }
 
 fn refused(error: ArrowError) -> PyErr {
-    SnapshotError::new_err(format!("the table cannot be handed over: {error}"))
+    SnapshotError::new_err(format!("the table cannot be exported: {error}"))
 }

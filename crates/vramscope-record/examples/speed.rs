@@ -1,5 +1,5 @@
-//! Measures how fast logs become snapshots: `cargo run --release -p vramscope-record --example speed [CALLS
-//! [FILE]]`. Writes the measured log to FILE. Functions are not named.
+//! Measures how fast logs become snapshots: `cargo run --release -p vramscope-record --example speed [CALLS [FILE]]`. Writes
+//! the measured log to FILE. Functions are not named.
 #![expect(clippy::print_stdout, reason = "what it is for")]
 
 use std::time::Instant;

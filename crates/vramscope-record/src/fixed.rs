@@ -1,6 +1,6 @@
 //! Structs of integers with a fixed layout in the log: little-endian, in the order of their fields, without gaps.
 
-/// Declares such a struct with `BYTES`, `to_bytes` and `read`.
+/// Declares such a struct, with `BYTES`, `to_bytes` and `read`.
 macro_rules! fixed {
     (
         $(#[$meta:meta])*

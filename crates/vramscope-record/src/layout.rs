@@ -14,23 +14,22 @@
 //!          8  payload, then zeros up to a multiple of 8
 //! ```
 //!
-//! A writer reserves room by adding to the write offset. It then writes length and check, then the payload, then
-//! the kind (release). A program that dies at any point therefore leaves whole records and at most one unfinished
-//! record per thread. A reader skips an unfinished record by its length. If even the length is missing, it searches
-//! for the next word with a valid check.
+//! A writer reserves room by adding to the write offset. It then writes length and check, then the payload, then the kind
+//! (release). So a program that dies at any point leaves complete records and at most one unfinished record per thread. A
+//! reader skips an unfinished record by its length. If even the length is missing, it searches for the next word with a
+//! valid check.
 //!
-//! **Order.** Records are in the order in which their room was reserved. A free is written before the driver is
-//! called, an allocation after the call returned. So no log shows an address allocated again before its free. Each
-//! thread takes the time of an event before it unwinds its stack. Times can therefore be slightly out of order;
-//! readers make them ascending.
+//! **Order.** Records are in the order in which their room was reserved. A free is written before the driver is called, an
+//! allocation after the call returned. So no log shows an address allocated again before its free. Each thread takes the
+//! time of an event before it unwinds its stack. Times can therefore be slightly out of order; readers make them ascending.
 //!
 //! **Names.** The writer numbers texts, stacks and modules, and writes each before the first record that uses its
 //! number. The addresses of a stack are return addresses in the modules written *before* it. Where modules overlap,
 //! the newest one counts.
 //!
-//! **Full log.** Records that do not fit are counted in the header. In a log that nobody follows, nothing is written after
-//! the first of them; in one that is followed, writing goes on as soon as there is room again, so that records are missing
-//! in the middle. `CONSUMED_OFFSET` is set by a process outside that has read the records up to there and freed their disk space.
+//! **Full log.** Records that do not fit are counted in the header. In a log that is not followed, nothing is written after
+//! the first of them. In a followed log, writing continues as soon as there is room again, so records are missing in the
+//! middle. `CONSUMED_OFFSET` is set by an outside process that has read the records up to there and freed their disk space.
 //! The log holds up to `CAPACITY_BYTES` between that offset and the write offset.
 
 /// First bytes of a log.
@@ -83,8 +82,8 @@ pub mod header {
     pub const CREATED_NS: usize = 80;
     /// `u32`: number of records of kind [`Dump`](super::Kind::Dump). *Atomic.*
     pub const DUMP_COUNT: usize = 88;
-    /// `u64`: end of the part of the file that has disk space; 0 if unknown. What lies beyond was never written, and must not
-    /// be read: with a full file system in memory, that raises `SIGBUS` as writing does. *Atomic.*
+    /// `u64`: end of the part of the file that has disk space; 0 if unknown. The rest was never written, and must not be
+    /// read: with a full file system in memory, that raises `SIGBUS` as writing does. *Atomic.*
     pub const BACKED_BYTES: usize = 96;
     /// `[u64; 64]`: for each [`Loss`](super::Loss), how often it happened. The numbers of losses are indices. *Atomic.*
     pub const LOSSES: usize = 512;
@@ -176,12 +175,12 @@ numbered! {
         Pool = 9,
         /// [`Memory`].
         Memory = 10,
-        /// `u64` time in nanoseconds, then the path of a snapshot that the program asks for. The snapshot covers
-        /// the records before this one.
+        /// `u64` time in nanoseconds, then the path of a snapshot that the program requests. The snapshot covers the records
+        /// before this one.
         Dump = 11,
         /// UTF-8: a remark for the reader of the snapshot.
         Note = 12,
-        /// [`Name`], then the name that the program gave.
+        /// [`Name`], then the name given by the program.
         Name = 13,
     }
 }
@@ -230,7 +229,7 @@ numbered! {
         cuMemImportFromShareableHandle = 46,
         /// `address` is mapped, `pool` is the handle, which needs one more release.
         cuMemRetainAllocationHandle = 47,
-        /// `pool` is the new handle. It holds no memory of its own: what is bound to it does.
+        /// `pool` is the new handle. It holds no memory of its own; the memory bound to it does.
         cuMulticastCreate = 48,
 
         // Memory pools: `pool`. For `cuMemPoolTrimTo`, `size_bytes` is the size to keep.
@@ -279,7 +278,7 @@ pub mod pool_flags {
     pub const DEFAULT: u16 = 1;
     /// The device's primary context has just ended: the figures say whether the pool's memory ended with it.
     pub const CONTEXT_ENDED: u16 = 2;
-    /// No pool, but the memory of the device's graphs.
+    /// Not a pool, but the memory of the device's graphs.
     pub const GRAPHS: u16 = 4;
 }
 
@@ -401,7 +400,7 @@ fixed! {
 pub const ON_STREAM: u8 = 1;
 
 fixed! {
-    /// What a program says of an annotation besides its name; 0 where it says nothing.
+    /// An annotation's attributes besides its name; 0 for those not given.
     pub struct Attributes {
         /// Alpha, red, green and blue, from the highest byte to the lowest.
         pub colour: u32,
@@ -417,7 +416,7 @@ fixed! {
 }
 
 numbered! {
-    /// What a [`Name`] names.
+    /// The kind of object that a [`Name`] names.
     pub enum Named {
         /// A category of a domain, by its number.
         Category = 1,
@@ -431,7 +430,7 @@ numbered! {
 }
 
 fixed! {
-    /// The program's name for something.
+    /// The program's name for an object.
     pub struct Name {
         /// Its handle or number.
         pub handle: u64,

@@ -6,9 +6,8 @@
 //! A free is in the log before the driver is called. If the driver refuses it, a later record says so, and the
 //! entries of the free are withdrawn (`space/undo.rs`).
 //!
-//! [`Recording::push`] takes the records one by one. History is bounded by [`RecordingOptions::max_entries`]; live
-//! memory and each distinct stack and text are always kept. `tests/it/random.rs` has a simple driver that this
-//! model is compared with.
+//! [`Recording::push`] takes the records one by one. History is bounded by [`RecordingOptions::max_entries`]; live memory
+//! and each distinct stack and text are always kept. `tests/it/random.rs` compares this model with a simple driver.
 
 mod annotations;
 mod arrays;
@@ -69,24 +68,21 @@ struct LastFree {
     key: Option<(u8, u64, u64)>,
     undo: Undo,
     resource: FreedResource,
-    /// Whether it freed host memory.
     is_host: bool,
 }
 
-/// Memory of a pool whose device's primary context ended.
+/// Memory of a pool after its device's primary context ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uncertain {
     pub(crate) device: u8,
     pub(crate) bytes: u64,
 }
 
-/// What a free released besides blocks and segments. Kept to restore it if the driver refuses the free.
+/// The resource that a free released besides blocks and segments. Stored to restore it if the driver refuses the free.
 #[derive(Clone, Debug, Default)]
 enum FreedResource {
-    /// Only blocks and segments.
     #[default]
     Blocks,
-    /// An allocation of 0 bytes.
     EmptyAllocation,
     /// One of several openings of the same imported memory.
     ImportOpening,
@@ -95,13 +91,13 @@ enum FreedResource {
     Array(Option<Array>),
 }
 
-/// What the end of a pool took with it.
+/// What was removed with a destroyed pool.
 #[derive(Clone, Debug)]
 struct DestroyedPool {
     row: PoolRow,
     figures: Option<Figures>,
     uncertain: Option<Uncertain>,
-    /// What the device's pools held without it.
+    /// What the device's remaining pools held.
     sample: Option<PoolSample>,
 }
 
@@ -112,7 +108,6 @@ pub(crate) struct Counts {
     pub(crate) events: u64,
     /// Frees of memory whose allocation is not in the log.
     pub(crate) unknown_frees: u64,
-    /// Allocations of 0 bytes.
     pub(crate) empty_allocations: u64,
     /// Calls that only a newer version of the layout knows.
     pub(crate) unknown_calls: u64,
@@ -129,12 +124,11 @@ pub struct Recording {
     pub(crate) journal: Journal,
     /// Memory of all devices, which share one address space.
     pub(crate) device: Space,
-    /// Pinned host memory.
     pub(crate) host: Space,
     pub(crate) annotations: Annotations,
     pub(crate) samples: Samples<Sample, MAX_SAMPLES>,
     pub(crate) pool_samples: Samples<PoolSample, MAX_POOL_SAMPLES>,
-    /// Pools that held memory when their device's primary context ended. Nothing says whether it ended, too.
+    /// Pools that held memory when their device's primary context ended. It is unknown whether that memory ended, too.
     pub(crate) uncertain: BTreeMap<PoolRow, Uncertain>,
     /// The last end of a device's primary context.
     last_ends: HashMap<u8, Origin>,
@@ -199,7 +193,7 @@ impl Recording {
         }
     }
 
-    /// Adds what [`Records::damage`](crate::reader::Records::damage) reports for one stretch of the log.
+    /// Adds the damage that [`Records::damage`](crate::reader::Records::damage) reports for one stretch of the log.
     pub fn add_damage(&mut self, damage: &[Damage]) {
         for new in damage {
             match self.damage.iter_mut().find(|old| old.kind == new.kind) {
@@ -209,8 +203,8 @@ impl Recording {
         }
     }
 
-    /// Takes the time up to which the log of a running program was read, in µs since the Unix epoch, which snapshots
-    /// tell from now on.
+    /// Sets the time up to which the log of a running program was read, in µs since the Unix epoch. Snapshots state it from
+    /// now on.
     pub fn set_read_time(&mut self, time_us: i64) {
         self.read_us = Some(time_us);
     }
@@ -222,7 +216,7 @@ impl Recording {
     }
 
     fn push_annotation(&mut self, annotation: &layout::Annotation, attributes: layout::Attributes) {
-        // Streams reach their points while other threads write records: those times must not move the journal's.
+        // Streams reach their points while other threads write records, so these times must not advance the journal's.
         let time_us = if annotation.flags & layout::ON_STREAM == 0 {
             self.journal.advance(annotation.time_ns);
             self.journal.time_us
@@ -264,14 +258,14 @@ impl Recording {
         self.push_pool_usage(device, usage);
     }
 
-    /// What nobody said of a pool's memory. From now on that is known, until the next end of a context.
+    /// Takes what was unknown about a pool's memory. From now on it is known, until the next end of a context.
     fn take_uncertain(&mut self, row: PoolRow) -> Option<Uncertain> {
         let uncertain = self.uncertain.remove(&row)?;
         self.device.name_again(uncertain.device, row);
         Some(uncertain)
     }
 
-    /// Adds a sample of what the pools of a device hold, and returns it.
+    /// Adds a sample of the memory in a device's pools, and returns it.
     fn push_pool_usage(&mut self, device: u8, usage: Usage) -> PoolSample {
         let sample = PoolSample {
             device,

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-/// Variables with the rank and with the number of ranks. What numbers all processes comes before what numbers those
-/// of one machine. What is nearest to the program comes first: `torchrun` may be started by Slurm.
+/// Variables with the rank and with the number of ranks. Those that number all processes come before those for one machine,
+/// and those closest to the program come first: `torchrun` may be started by Slurm.
 const VARIABLES: [(&str, &str); 6] = [
     ("RANK", "WORLD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),

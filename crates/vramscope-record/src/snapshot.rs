@@ -21,7 +21,7 @@ use crate::reader::Header;
 use crate::symbols::Symbols;
 use stacks::Stacks;
 
-/// Figures and remarks about a conversion, to be printed beside the snapshot.
+/// Figures and remarks about a conversion, to be printed with the snapshot.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Number of records read.
@@ -30,7 +30,7 @@ pub struct Report {
     pub events: u64,
     /// Number of records lost because the log was full.
     pub dropped_records: u64,
-    /// What was lost, and how often each. Also in the snapshot as `capture.lost`.
+    /// Losses with their counts. Also in the snapshot as `capture.lost`.
     pub lost: Vec<(Loss, u64)>,
     /// Irregularities, as sentences. Also in the snapshot as `capture.notes`.
     pub notes: Vec<String>,
@@ -71,7 +71,6 @@ impl Recording {
     }
 }
 
-/// A snapshot under construction.
 struct SnapshotBuilder<'r> {
     recording: &'r Recording,
     stacks: Stacks<'r>,

@@ -37,7 +37,7 @@ pub struct SourceFrame {
 }
 
 impl SourceFrame {
-    /// A frame for an address of which nothing else is known.
+    /// A frame for an address about which nothing else is known.
     #[must_use]
     pub fn nameless(address: u64) -> Self {
         Self {

@@ -1,5 +1,4 @@
-//! Writes a log in memory, from one thread. For tests of the reader and of everything behind it, also in other
-//! crates.
+//! Writes a log in memory, from one thread. For tests of the reader and everything that uses it, also in other crates.
 //!
 //! The injected library writes the same format into a shared file.
 
@@ -131,7 +130,7 @@ impl LogWriter {
         self.put(Kind::Annotation, &[&parts.0, &parts.1]);
     }
 
-    /// Adds the program's name for something.
+    /// Adds the program's name for an object.
     pub fn name(&mut self, of: Name, name: &str) {
         self.put(Kind::Name, &[&of.to_bytes(), name.as_bytes()]);
     }

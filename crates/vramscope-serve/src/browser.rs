@@ -9,19 +9,20 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// The file is removed after this time, in which a slow browser should have started.
+/// The file is removed after this time, by which even a slow browser should have started.
 const KEPT: Duration = Duration::from_mins(2);
 
-/// Opens `address` in the default browser, by way of a new file that only its owner may read. Dropping its name removes it.
+/// Opens `address` in the default browser, through a new file that only its owner may read. The file is removed when
+/// `name` is dropped.
 ///
 /// # Errors
-/// When there is no browser, or the file cannot be written. In words for the user.
+/// When there is no browser, or the file cannot be written. The message is for the user.
 pub fn open<N: AsRef<Path> + Send + 'static>(
     address: &str,
     (mut file, name): (File, N),
 ) -> io::Result<()> {
     file.write_all(redirect(address).as_bytes())?;
-    // Its error is a list of launchers in Rust's notation.
+    // The error is a list of launchers in Rust's notation.
     open::that_detached(name.as_ref()).map_err(|_launchers| {
         io::Error::other("no program that opens web pages was found, or none could start")
     })?;
@@ -32,7 +33,7 @@ pub fn open<N: AsRef<Path> + Send + 'static>(
     Ok(())
 }
 
-/// A page that leads to `address`. The server's address holds nothing that HTML would escape.
+/// A page that redirects to `address`. The server's address has no characters that HTML would escape.
 fn redirect(address: &str) -> String {
     format!(
         "<!doctype html>\n<meta charset=\"utf-8\">\n<title>vramscope</title>\n\

@@ -2,15 +2,14 @@
 
 use std::io;
 
-/// Why the page cannot be served. `Display` has the words for the user.
+/// Why the page cannot be served. `Display` is the message for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refused something.
+    /// A system call failed.
     #[error("{doing}: {error}")]
     Io {
         /// The attempt, e.g. `cannot listen on 127.0.0.1:80`.
         doing: String,
-        /// What the system said.
         error: io::Error,
     },
     /// The page lacks something, which is named, or has it in another form.
@@ -22,7 +21,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Wraps an input or output error, for [`Result::map_err`].
+    /// Wraps an I/O error, for [`Result::map_err`].
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |error| Self::Io { doing, error }

@@ -1,7 +1,7 @@
-//! Tells the page of `view --live` when a file has changed, as server-sent events.
+//! Notifies the page of `view --live` when a file has changed, by server-sent events.
 //!
 //! The body of the answer is a stream that waits for the next change, so a connection is served like any other. The
-//! page has nothing to say on it: whoever does not want to see changes closes it.
+//! page sends nothing on it, and closes it to stop listening.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,18 +13,18 @@ use serde_json::{Value, json};
 
 use super::files::Served;
 
-/// The address below the page.
+/// The address, relative to the page.
 pub(crate) const EVENTS: &str = "events";
 
 /// The element in the page's head that names it.
 pub(crate) const LINK: &str = "<link rel=\"events\" href=\"events\">\n";
 
-/// The time between two looks at the files.
+/// The interval at which files are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The time between two looks whether anybody still writes a file, and after which it is said anew what is known: a page
-/// that has reconnected, or missed something, is right again.
+/// The interval at which to check whether anybody still writes a file, and after which the whole state is sent again,
+/// for pages that have reconnected or missed something.
 const ASK_EVERY: Duration = Duration::from_secs(1);
-/// The silence after which something is written, so that a closed connection is noticed on both sides.
+/// After this silence something is written, so that both sides notice a closed connection.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// The changes of files from now on. Never ends.
@@ -33,22 +33,22 @@ pub(crate) struct Events<'a, G> {
     known: Vec<Known>,
     unsent: Vec<u8>,
     sent: Option<Instant>,
-    /// Kept as long as somebody listens.
+    /// Held as long as somebody listens.
     _place: G,
 }
 
-/// What was last seen of a file.
+/// The last known state of a file.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Known {
     version: Option<Version>,
-    /// Whether there is no file any more.
+    /// Whether the file no longer exists.
     is_gone: bool,
-    /// Whether a program goes on writing it; `None` if that cannot be known.
+    /// Whether a program is still writing it; `None` if that cannot be determined.
     is_written: Option<bool>,
     asked: Option<Instant>,
 }
 
-/// One state of a file's content.
+/// One version of a file's content.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Version {
     modified: SystemTime,
@@ -67,14 +67,14 @@ impl<'a, G> Events<'a, G> {
         }
     }
 
-    /// Looks at all files; returns whether anything is news.
+    /// Checks all files; returns whether anything has changed.
     fn look(&mut self) -> bool {
         let mut has_news = false;
         for (file, known) in self.files.iter().zip(&mut self.known) {
             let Some(path) = file.path() else { continue };
             let version = Version::of(path);
             let is_due = known.asked.is_none_or(|asked| asked.elapsed() >= ASK_EVERY);
-            // Between two versions there may be none.
+            // The file may briefly not exist between two versions.
             let has_changed = version.is_some() && version != known.version;
             let (mut is_written, mut is_gone) = (known.is_written, known.is_gone);
             if has_changed || is_due {
@@ -89,7 +89,7 @@ impl<'a, G> Events<'a, G> {
         has_news
     }
 
-    /// What is known of all files, in the page's order.
+    /// The state of all files, in the page's order.
     fn message(&self) -> Vec<u8> {
         let files = self.known.iter().map(|known| match &known.version {
             Some(version) => json!({
@@ -140,17 +140,17 @@ impl Version {
     }
 }
 
-/// Whether somebody holds the lock that `vramscope-capture` has on a file while it goes on writing versions of it; `None`
-/// if that cannot be known.
+/// Whether a file has the lock that `vramscope-capture` holds while it keeps writing versions; `None` if that cannot be
+/// determined.
 fn is_locked(path: &Path) -> Option<bool> {
-    // Elsewhere a lock, even a short one, keeps readers out.
+    // On other systems even a brief lock keeps readers out.
     if !cfg!(unix) {
         return None;
     }
     let file = File::open(path).ok()?;
     match file.try_lock_shared() {
         Ok(()) => {
-            // A version that was just replaced is locked no longer.
+            // A version that was just replaced is no longer locked.
             let opened = file.metadata().ok()?;
             let now = Version::of(path)?;
             (opened.modified().ok()? == now.modified && opened.len() == now.bytes).then_some(false)

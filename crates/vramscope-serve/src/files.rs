@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The characters that are left unencoded in a path; none of them has a meaning in HTML.
+/// The characters that stay unencoded in a path; none of them has a meaning in HTML.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -17,16 +17,16 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
 /// One file that the server offers.
 #[derive(Debug)]
 pub struct Served {
-    /// Its last path component, for the page's tab.
+    /// The last path component, for the page's tab.
     pub(crate) name: String,
     content: Content,
-    /// Of an overview of ranks: their snapshots, by the path that it tells.
+    /// For an overview of ranks: their snapshots, by the path that it names.
     ranks: HashMap<String, PathBuf>,
 }
 
 #[derive(Debug)]
 enum Content {
-    /// Opened anew for each request, so that a file that grows or is replaced can be loaded again.
+    /// Opened for each request, so that a file that grows or is replaced can be reloaded.
     Path(PathBuf),
     /// Bytes from a pipe, which can be read only once.
     Spooled(Vec<u8>),
@@ -36,11 +36,11 @@ enum Content {
 pub(crate) type Stream<'a> = (Box<dyn Read + 'a>, u64);
 
 impl Served {
-    /// A file that the user named, opened. What is no regular file, such as a pipe, is read to its end now. `ranks`: of an
-    /// overview of ranks, their snapshots, by the path that it names.
+    /// A file that the user named, opened. Anything but a regular file, such as a pipe, is read to its end now.
+    /// `ranks`: for an overview of ranks, their snapshots by the path that it names.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the file cannot be read.
     pub fn of_file(
         path: &Path,
         mut file: File,
@@ -59,7 +59,7 @@ impl Served {
         })
     }
 
-    /// What comes from a stream, such as standard input, read to its end.
+    /// A stream, such as standard input, read to its end.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -71,12 +71,12 @@ impl Served {
         })
     }
 
-    /// The encoded path below the page: `files/0/snapshot.pickle`.
+    /// The encoded path relative to the page: `files/0/snapshot.pickle`.
     fn address(&self, index: usize) -> String {
         format!("files/{index}/{}", utf8_percent_encode(&self.name, PLAIN))
     }
 
-    /// The file; `None` for what came from a pipe.
+    /// The file; `None` for content of a pipe.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.content {
             Content::Path(path) => Some(path),
@@ -84,7 +84,6 @@ impl Served {
         }
     }
 
-    /// Opens the bytes for reading.
     pub(crate) fn open(&self) -> io::Result<Stream<'_>> {
         match &self.content {
             Content::Spooled(bytes) => Ok((Box::new(bytes.as_slice()), bytes.len() as u64)),
@@ -92,7 +91,7 @@ impl Served {
         }
     }
 
-    /// Opens the snapshot of a rank for reading; `None` if the overview names none with this path, or it was not found.
+    /// Opens a rank's snapshot for reading; `None` if the overview does not name this path, or the file was not found.
     pub(crate) fn open_rank(&self, path: &str) -> Option<io::Result<Stream<'_>>> {
         self.ranks.get(path).map(|path| stream(path))
     }
@@ -105,7 +104,7 @@ fn stream(path: &Path) -> io::Result<Stream<'static>> {
     Ok((Box::new(file.take(length)), length))
 }
 
-/// Opens a file that must still be a regular one: opening a pipe that took its place would wait for a writer.
+/// Opens a file that must still be a regular one: opening a pipe in its place would wait for a writer.
 fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
@@ -124,8 +123,8 @@ fn spool(input: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The elements in the page's head that name the files it opens. A page of nobody else can have them, so it opens these
-/// without a question, unlike what a link names (`?src=`).
+/// The elements in the page's head that name the files it opens. Only this server's own page can contain them, so it
+/// opens these without asking, unlike those in a link (`?src=`).
 pub(crate) fn links(files: &[Served]) -> String {
     let addresses = (0..).zip(files).map(|(index, file)| file.address(index));
     let links = addresses.map(|address| format!("<link rel=\"snapshot\" href=\"{address}\">\n"));

@@ -1,4 +1,4 @@
-//! The command by which a page that is served over SSH is reached from the user's own machine.
+//! The command that makes a page served over SSH reachable from the user's own machine.
 
 /// Over SSH: the command that forwards the port to the user's machine. `variable` reads the environment.
 pub fn forwarding_line(port: u16, variable: impl Fn(&str) -> Option<String>) -> Option<String> {

@@ -2,15 +2,14 @@
 
 use std::io::{self, Read, Write};
 
-/// Longest request head that is read, in bytes.
+/// Maximum size of a request head, in bytes.
 const HEAD_LIMIT: usize = 16 << 10;
-/// Most header fields; browsers send about twenty.
+/// Maximum number of header fields; browsers send about twenty.
 const FIELDS: usize = 64;
 
-/// What a browser asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Request {
-    /// In capitals, as sent.
+    /// As sent, in capitals.
     pub(crate) method: String,
     /// Percent-decoded path, without the query.
     pub(crate) path: String,
@@ -20,7 +19,7 @@ pub(crate) struct Request {
     pub(crate) accepts_gzip: bool,
 }
 
-/// Reads a request head, or as much of it as comes; empty if the connection is not used at all.
+/// Reads a request head, or as much of it as arrives; empty if the connection is never used.
 pub(crate) fn read_head(mut stream: impl Read) -> Vec<u8> {
     let mut head = Vec::new();
     let mut chunk = [0; 2048];
@@ -33,7 +32,7 @@ pub(crate) fn read_head(mut stream: impl Read) -> Vec<u8> {
     head
 }
 
-/// The request of a head; `None` if it is malformed or not finished.
+/// Parses a head; `None` if it is malformed or incomplete.
 pub(crate) fn parse(head: &[u8]) -> Option<Request> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);
@@ -48,7 +47,7 @@ pub(crate) fn parse(head: &[u8]) -> Option<Request> {
         let first = values
             .next()
             .map_or("", |field| std::str::from_utf8(field.value).unwrap_or(""));
-        // With two Host headers, a proxy and this server might believe different ones.
+        // With two Host headers, a proxy and this server might use different ones.
         if values.next().is_some() { "" } else { first }
     };
     Some(Request {
@@ -87,7 +86,6 @@ impl Status {
     }
 }
 
-/// An answer with a streamed body.
 pub(crate) struct Response<'a> {
     pub(crate) status: Status,
     pub(crate) content_type: &'static str,
@@ -110,8 +108,8 @@ impl<'a> Response<'a> {
     }
 }
 
-/// Sent with every answer. Besides what its own policy forbids, the page may load only from this server; no other page
-/// may frame or read it; its address, which holds the secret path, is sent to nobody; nothing is cached on disk.
+/// Sent with every answer. In addition to its own policy, the page may load only from this server; no other page may
+/// frame or read it; its address, which contains the secret path, is sent to nobody; and nothing is cached on disk.
 const FIXED_FIELDS: &str = "\
 Content-Security-Policy: connect-src 'self' blob:; frame-ancestors 'none'\r\n\
 Cross-Origin-Opener-Policy: same-origin\r\n\

@@ -1,7 +1,7 @@
-//! Serves the page, with files that it opens, to a browser on the same machine.
+//! Serves the page, and the files it opens, to a browser on the same machine.
 //!
-//! A [`Page`] is a list of compressed files, [`Served`] are the files of the user, and a [`Server`] answers requests for both
-//! and for nothing else. It knows nothing of what is in them: who wants a dataset's ranks served names their files.
+//! A [`Page`] is a list of compressed files, [`Served`] are the user's files, and a [`Server`] answers requests for
+//! these and nothing else. It knows nothing about their content: to serve a dataset's ranks, name their files.
 
 mod browser;
 mod error;

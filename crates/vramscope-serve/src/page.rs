@@ -1,4 +1,4 @@
-//! The page: its files, compressed.
+//! The page's files, compressed.
 
 use std::borrow::Cow;
 use std::fs;
@@ -14,9 +14,8 @@ use crate::error::Error;
 /// One file of a page.
 #[derive(Clone)]
 pub struct Asset {
-    /// Path below the page's folder, with forward slashes.
+    /// Path relative to the page's folder, with forward slashes.
     pub name: Cow<'static, str>,
-    /// Its content, compressed.
     pub gzip: Cow<'static, [u8]>,
 }
 
@@ -35,7 +34,7 @@ impl Asset {
 pub struct Page(Cow<'static, [Asset]>);
 
 impl Page {
-    /// A page that is part of the program, ordered by name; without files if the program was built without it.
+    /// A page that is part of the program, ordered by name; empty if the program was built without it.
     #[must_use]
     pub const fn of_program(assets: &'static [Asset]) -> Self {
         Self(Cow::Borrowed(assets))
@@ -69,17 +68,17 @@ impl Page {
         &self.0
     }
 
-    /// Finds a file by its path below the page.
+    /// Finds a file by its path relative to the page.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<&Asset> {
         let row = self.0.binary_search_by_key(&path, |asset| &asset.name);
         self.0.get(row.ok()?)
     }
 
-    /// The text of a file by its path below the page.
+    /// A file's text, by its path relative to the page.
     ///
     /// # Errors
-    /// When there is no such file, or it is no text.
+    /// When there is no such file, or it is not text.
     pub fn text(&self, path: &str) -> Result<String, Error> {
         let asset = self
             .find(path)
@@ -104,21 +103,21 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// The path below the page's folder as it stands in an address.
+/// The path relative to the page's folder, as it appears in an address.
 fn name_in_page(page: &Path, file: &Path) -> String {
     let inside = file.strip_prefix(page).unwrap_or(file);
     let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }
 
-/// The browser is on the same machine, so a better compression would only take time.
+/// The browser is on the same machine, so better compression would only take time.
 fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes)?;
     encoder.finish()
 }
 
-/// The header `Content-Type` for a file's ending.
+/// The header `Content-Type`, by file name extension.
 pub(crate) fn content_type(name: &str) -> &'static str {
     match name.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",

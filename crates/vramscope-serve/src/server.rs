@@ -17,16 +17,16 @@ use super::http::{Request, Response, Status, parse, read_head, write_response};
 use super::page::{Asset, Page, content_type};
 use crate::error::Error;
 
-/// The time for a whole request head: whoever connects and sends slowly takes a place for no longer, and browsers
-/// open connections in advance that they never use. On one machine a head takes milliseconds.
+/// The time for a whole request head, so that slow clients do not hold a place for longer; browsers also open
+/// connections in advance that they never use. On one machine a head takes milliseconds.
 const HEAD: Duration = Duration::from_secs(2);
-/// The longest that a client may leave an answer unread.
+/// How long a client may leave an answer unread.
 const UNREAD: Duration = Duration::from_secs(30);
-/// The most connections served at once; a browser opens six.
+/// Maximum number of connections served at once; a browser opens six.
 const CONNECTIONS: usize = 64;
-/// The most of them that wait for changes of files, one for each page that is looked at: places are left for others.
+/// How many of them may wait for file changes, one for each open page; the rest stays free for others.
 const LISTENERS: usize = 32;
-/// The pause after a failed accept, and the most failures in a row: a minute in all, in which silent
+/// The pause after a failed accept, and the maximum number of failures in a row: a minute in all, during which silent
 /// connections are closed and free their file handles.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 const RETRIES: u32 = 600;
@@ -40,15 +40,15 @@ pub struct Server {
     /// The page's `index.html`, which names the files.
     index: String,
     files: Vec<Served>,
-    /// The connections that wait for changes of the files; `None` if the page does not follow them.
+    /// The connections that wait for file changes; `None` if the page does not follow them.
     listeners: Option<Places>,
 }
 
 impl Server {
-    /// Binds the port; 0 = any free port. `is_live`: the page is told when a file has changed.
+    /// Binds the port; 0 means any free port. `is_live`: notify the page when a file changes.
     ///
     /// # Errors
-    /// When it is in use, the page has no head, or the system has no random numbers.
+    /// When the port is in use, the page has no head, or the system provides no random numbers.
     pub fn bind(port: u16, page: Page, files: Vec<Served>, is_live: bool) -> Result<Self, Error> {
         let doing = format!("cannot listen on 127.0.0.1:{port}");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(Error::io(&doing))?;
@@ -64,13 +64,11 @@ impl Server {
         })
     }
 
-    /// The port that it listens on.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The page's address.
     #[must_use]
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
@@ -79,13 +77,13 @@ impl Server {
     /// Answers requests until the process ends.
     ///
     /// # Errors
-    /// When accepting connections fails for longer than silent ones are kept.
+    /// When accepting connections fails for longer than silent ones are kept open.
     pub fn serve(&self) -> Result<(), Error> {
         let places = Places::default();
         thread::scope(|scope| {
             let mut failed = 0;
             loop {
-                // All others wait in the system's queue: a browser is answered late rather than never.
+                // All others wait in the system's queue: a late answer is better than none.
                 let place = places.take();
                 let stream = match self.listener.accept() {
                     Ok((stream, _)) => stream,
@@ -114,7 +112,7 @@ impl Server {
         let end = Instant::now() + HEAD;
         let head = read_head(Until { stream, end });
         if head.is_empty() {
-            // An answer here would be taken for that to a request which the browser is just about to send.
+            // The browser would take an answer here for the reply to its next request.
             return Ok(());
         }
         match parse(&head) {
@@ -188,7 +186,7 @@ impl Server {
     }
 }
 
-/// A stream that can be read until a moment, however many reads that takes.
+/// A stream that can be read until a deadline, however many reads that takes.
 struct Until<'a> {
     stream: &'a TcpStream,
     end: Instant,
@@ -197,14 +195,14 @@ struct Until<'a> {
 impl Read for Until<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.end.saturating_duration_since(Instant::now());
-        // Fails when nothing is left.
+        // Fails when no time is left.
         self.stream.set_read_timeout(Some(left))?;
         let mut stream = self.stream;
         stream.read(buffer)
     }
 }
 
-/// The number of connections that are being served.
+/// Counts the connections being served.
 #[derive(Default)]
 struct Places {
     taken: Mutex<usize>,
@@ -243,7 +241,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// The page's `index.html` with the files in its head, and where their changes are told. A page that was built without
+/// The page's `index.html` with the files in its head, and where their changes are announced. A page built without
 /// samples offers none.
 fn index(page: &Page, files: &[Served], is_live: bool) -> Result<String, Error> {
     const NO_SAMPLES: &str =
@@ -311,7 +309,7 @@ fn is_same_secret(given: &str, secret: &str) -> bool {
     given.len() == secret.len() && differing == 0
 }
 
-/// 128 random bits in hex: what nobody can guess.
+/// 128 random bits in hex, which nobody can guess.
 fn token() -> Result<String, Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)

@@ -77,7 +77,7 @@ fn start_with(files: Vec<Served>, is_live: bool) -> Running {
 }
 
 impl Running {
-    /// Asks for the events, and leaves the answer to be read.
+    /// Requests the events, and leaves the answer to be read.
     fn listen(&self) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let (path, port) = (self.path("events"), self.port);
@@ -269,7 +269,7 @@ fn a_file_that_is_gone_is_not_found_nor_what_took_its_place() {
     assert_eq!(status(), "200");
 }
 
-/// Twice as many connections as are served at once, of which each sends a byte now and then, for ever.
+/// Twice as many connections as are served at once, each sending a byte now and then, for ever.
 #[test]
 fn slow_connections_do_not_keep_others_out() {
     let server = start(&[]);
@@ -286,7 +286,7 @@ fn slow_connections_do_not_keep_others_out() {
     assert_eq!(server.get(&server.path("")).status(), "200");
 }
 
-/// What a browser opens in advance gets no answer that it could take for that to its next request.
+/// A connection opened in advance gets no answer that the browser could take for the reply to its next request.
 #[test]
 fn an_unused_connection_is_closed_without_a_word() {
     let server = start(&[]);
@@ -294,7 +294,7 @@ fn an_unused_connection_is_closed_without_a_word() {
     assert_eq!(unused.read_to_end(&mut Vec::new()).unwrap(), 0);
 }
 
-/// Reads the next event of a stream, past comments.
+/// Reads the next event of a stream, skipping comments.
 fn next_event(stream: &mut impl BufRead) -> Value {
     loop {
         let mut line = String::new();
@@ -360,7 +360,7 @@ fn changes_are_told_to_whoever_listens() {
         let is_written = |told: &serde_json::Value| told["files"][0]["is_written"].clone();
         assert_eq!(is_written(&after), is_written(&before));
     }
-    // Who writes it is gone.
+    // The program that writes it is gone.
     drop(second);
     if cfg!(unix) {
         assert_eq!(next_event(&mut streams[0])["files"][0]["is_written"], false);

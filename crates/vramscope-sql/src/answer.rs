@@ -20,10 +20,10 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::values::{Cells, Value};
 
-/// Whether to go on.
+/// Whether to continue.
 pub type Flow = ControlFlow<()>;
 
-/// What a column's values are.
+/// The kind of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Whole numbers.
@@ -34,7 +34,7 @@ pub enum Kind {
     Flag,
     /// Times, as text in UTC.
     Time,
-    /// Text, and what has no other kind.
+    /// Text, and values of no other kind.
     Text,
     /// Lists and structures, as JSON.
     Nested,
@@ -71,9 +71,9 @@ impl Kind {
 /// A column of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// Its name, which no other column has.
+    /// Its name, unique in the answer.
     pub name: String,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: Kind,
 }
 
@@ -82,15 +82,15 @@ pub struct Answer<'e> {
     engine: &'e Engine,
     schema: SchemaRef,
     batches: Receiver<Result<RecordBatch>>,
-    /// Ends when all are computed.
+    /// Ends when all rows are computed.
     computing: JoinHandle<()>,
 }
 
-/// How many batches are computed before the reader takes them.
+/// Number of batches computed ahead of the reader.
 const AHEAD: usize = 2;
 
 impl<'e> Answer<'e> {
-    /// Has the batches after the first computed by a thread of the engine, until the answer is dropped.
+    /// Lets a thread of the engine compute the batches after the first, until the answer is dropped.
     pub(crate) fn of(
         engine: &'e Engine,
         first: Option<RecordBatch>,
@@ -125,10 +125,10 @@ impl<'e> Answer<'e> {
         columns.collect()
     }
 
-    /// Hands each row to `take` until it breaks off: a value for each column.
+    /// Passes each row to `take`, as a value for each column, until it breaks off.
     ///
     /// # Errors
-    /// When the query fails while it runs.
+    /// If the query fails while it runs.
     pub fn for_each_row(
         mut self,
         take: &mut dyn FnMut(&[Value]) -> Flow,
@@ -150,7 +150,7 @@ impl<'e> Answer<'e> {
     /// Writes all rows as a Parquet file.
     ///
     /// # Errors
-    /// The query's, or that of writing.
+    /// If the query or writing fails.
     pub fn write_parquet(
         mut self,
         writer: &str,
@@ -160,7 +160,7 @@ impl<'e> Answer<'e> {
             .set_created_by(writer.to_owned())
             .set_compression(Compression::ZSTD(Default::default()))
             .build();
-        // The library wants a writer that may move to another thread, so each row group is written into memory first.
+        // The library requires a writer that can move to another thread, so each row group is first written into memory.
         let schema = Arc::clone(&self.schema);
         let file = ArrowWriter::try_new(Vec::new(), schema, Some(properties));
         let mut file = file.map_err(|error| self.failed(error.into()))?;
@@ -212,7 +212,7 @@ fn renamed(batch: &RecordBatch, schema: SchemaRef) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new_with_options(schema, columns, &rows)?)
 }
 
-/// The same columns under names that differ: `select a.rank, b.rank` has two of one name.
+/// The same columns with unique names: `select a.rank, b.rank` has the same name twice.
 fn distinct(schema: &Schema) -> SchemaRef {
     let mut taken = HashSet::new();
     let fields = schema.fields().iter().map(|field| {

@@ -1,7 +1,7 @@
-//! A dataset: a folder with a folder for each table, in which every rank has one (`events/rank=17/part.parquet`).
-//! Numbers may have zeros before them.
+//! A dataset: a folder with a folder for each table, which contains a folder for each rank
+//! (`events/rank=17/part.parquet`). Numbers may have leading zeros.
 //!
-//! A table is opened when a query first names it, for a dataset of a thousand ranks has ten thousand files.
+//! A table is opened when a query first names it, because a dataset of a thousand ranks has ten thousand files.
 
 use std::fs;
 use std::io;
@@ -21,13 +21,14 @@ use datafusion::logical_expr::{LogicalPlanBuilder, cast, ident};
 use datafusion::parquet::file::reader::{FileReader as _, SerializedFileReader};
 use url::Url;
 
-/// The column that a folder's name holds.
+/// The column whose value is in a folder's name.
 const RANK: &str = "rank";
 
-/// The ending of a table's files.
+/// The extension of a table's files.
 const PARQUET: &str = "parquet";
 
-/// Where a packed dataset keeps what its overview is made of: a file for each snapshot, named as those of its rows in the tables.
+/// The folder of a packed dataset with the sources of its overview: a file for each snapshot, named like those with its rows
+/// in the tables.
 const PIECES: &str = "pieces";
 
 /// The tables in a folder.
@@ -39,10 +40,10 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Finds the tables in a folder: its folders that have folders of ranks.
+    /// Finds the tables in a folder: those of its folders that have folders of ranks.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn find(folder: &Path) -> io::Result<Self> {
         let mut tables = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -65,7 +66,7 @@ impl Dataset {
         &self.tables
     }
 
-    /// A file of a table that is of no snapshot of a packed dataset, such as a copy.
+    /// A file of a table that belongs to no snapshot of a packed dataset, such as a copy.
     fn stray(&self, table: &str) -> Option<PathBuf> {
         let (folder, pieces) = (self.folder.join(table), self.folder.join(PIECES));
         let has_piece = |file: &PathBuf| {
@@ -77,7 +78,7 @@ impl Dataset {
         pieces.is_dir().then(|| strays.next())?
     }
 
-    /// The first file of these tables that is no complete Parquet file.
+    /// The first file of these tables that is not a complete Parquet file.
     pub(crate) fn damaged(&self) -> Option<(PathBuf, String)> {
         let folders = self.tables.iter().map(|table| self.folder.join(table));
         let ranks = folders.flat_map(|folder| entries(&folder));
@@ -112,7 +113,7 @@ fn is_parquet(file: &Path) -> bool {
     file.extension().is_some_and(|it| it == PARQUET)
 }
 
-/// What is in a folder, in order; nothing if it cannot be read.
+/// The sorted entries of a folder; none if it cannot be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -140,7 +141,7 @@ impl Dataset {
         let folder = folder.map_err(|()| {
             DataFusionError::Execution("the dataset's path is not absolute".to_owned())
         })?;
-        // As a path it could be a pattern that stands for others.
+        // A path could be taken for a pattern that matches other paths.
         let folder = ListingTableUrl::try_new(folder, None)?;
         let format = ParquetFormat::default().with_enable_pruning(true);
         let options = ListingOptions::new(Arc::new(format))
@@ -149,7 +150,7 @@ impl Dataset {
         let config = ListingTableConfig::new(folder).with_listing_options(options);
         let files = ListingTable::try_new(config.infer_schema(session).await?)?;
         let names = files.schema().fields().clone();
-        // As a number the rank would be looked for in the folder `rank=17` alone, not in `rank=00017`.
+        // If the rank were a number, it would be searched only in the folder `rank=17`, not in `rank=00017`.
         let columns = names.iter().map(|field| match field.name().as_str() {
             RANK => cast(ident(RANK), DataType::Int64).alias(RANK),
             name => ident(name),

@@ -20,37 +20,37 @@ use crate::dataset::Dataset;
 use crate::error::{Cause, Error};
 use crate::exact;
 
-/// How SQL is written here. PostgreSQL's is the nearest to what most people know.
+/// The SQL dialect. PostgreSQL's is closest to what most people know.
 const DIALECT: &str = "postgresql";
 
-/// The longest query, in bytes. Plans are walked by recursion, and planning takes the square of a query's length: twice as
-/// many `or` take four times as long.
+/// The longest query, in bytes. Plans are processed recursively, and planning takes time quadratic in a query's length:
+/// twice as many `or` take four times as long.
 const LONGEST_SQL: usize = 8 << 10;
 
-/// The stack of a thread, for the deepest query of that length.
+/// Stack size of a thread, for the deepest query of that length.
 const STACK_BYTES: usize = 128 << 20;
 
 /// The name of the engine's threads.
 pub const THREADS: &str = "vramscope-sql";
 
-/// How many of those that hold memory an error names.
+/// Number of memory consumers that an error lists.
 const NAMED: NonZeroUsize = NonZeroUsize::new(3).expect("three is not zero");
 
-/// What a thread sets aside for merging what it spilled, unless that is more than its share: DataFusion's default.
+/// Memory that a thread reserves for merging spilled data, unless that exceeds its share: DataFusion's default.
 const MERGE_BYTES: usize = 10 << 20;
 
-/// How many rows are taken at once where memory is short. Rows of all spilled files are merged side by side, so many of each.
+/// Rows per batch if memory is short. All spilled files are merged at once, each with a batch in memory.
 const FEW_ROWS: usize = 1 << 10;
 
-/// What the engine may use.
+/// Limits for the engine.
 #[derive(Clone)]
 pub struct Settings {
-    /// The most memory that queries may hold, in bytes. What they need beyond that is spilled. DataFusion does not count what
-    /// functions such as `repeat` make.
+    /// The most memory that queries may hold, in bytes. Beyond that they spill to disk. DataFusion does not count the
+    /// results of functions such as `repeat`.
     pub memory_bytes: u64,
-    /// An existing folder for what is spilled.
+    /// An existing folder for spilled data.
     pub spill: PathBuf,
-    /// How many threads work at once.
+    /// Number of threads.
     pub threads: NonZeroUsize,
 }
 
@@ -66,7 +66,7 @@ impl Engine {
     /// Prepares an engine. No file is read yet.
     ///
     /// # Errors
-    /// When threads cannot be started or the folder for spilled data cannot be used.
+    /// If threads cannot be started or the folder for spilled data cannot be used.
     pub fn new(dataset: Dataset, settings: &Settings) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(settings.threads.get())
@@ -84,11 +84,11 @@ impl Engine {
         })
     }
 
-    /// Answers a query. Rows are computed while they are taken from the answer. One that needs too much memory before its
-    /// first row is tried again in less, which takes longer.
+    /// Answers a query. Rows are computed while they are taken from the answer. A query that needs too much memory before
+    /// its first row is tried again with less, which takes longer.
     ///
     /// # Errors
-    /// When the SQL is wrong, would write something, needs too much memory, or its tables cannot be read.
+    /// If the SQL is wrong, would write something, needs too much memory, or its tables cannot be read.
     pub fn ask(&self, sql: &str) -> Result<Answer<'_>, Error> {
         let mut begun = self.begin(self.context.clone(), sql);
         if begun
@@ -101,7 +101,7 @@ impl Engine {
         Ok(Answer::of(self, first, others))
     }
 
-    /// The first rows of an answer, if it has any, and the others.
+    /// The first rows of an answer, if it has any, and the rest.
     fn begin(&self, context: SessionContext, sql: &str) -> Result<Begun> {
         let (asked, sql) = (self.planner(context), sql.to_owned());
         self.in_task(async move {
@@ -111,10 +111,10 @@ impl Engine {
         })
     }
 
-    /// How a query would be answered, as lines: which files are read, what is pruned, and in which steps.
+    /// The plan of a query as lines: which files are read, what is pruned, and the steps.
     ///
     /// # Errors
-    /// As [`Self::ask`].
+    /// See [`Self::ask`].
     pub fn explain(&self, sql: &str) -> Result<Vec<String>, Error> {
         let (asked, sql_text) = (self.planner(self.context.clone()), sql.to_owned());
         let lines = self.in_task(async move {
@@ -126,7 +126,7 @@ impl Engine {
         lines.map_err(|error| self.explained(error, sql))
     }
 
-    /// The error for the user. A damaged file is looked for, since DataFusion does not name it.
+    /// The error for the user. Searches for a damaged file, because DataFusion does not name it.
     pub(crate) fn explained(&self, error: DataFusionError, sql: &str) -> Error {
         let mut error = Error::of(error, sql);
         if error.cause == Cause::Files
@@ -148,7 +148,7 @@ impl Engine {
         &self.runtime
     }
 
-    /// Runs something on a thread of the engine, whose stack is large enough for deep queries.
+    /// Runs a future on a thread of the engine, whose stack is large enough for deep queries.
     fn in_task<T: Send + 'static>(
         &self,
         task: impl Future<Output = Result<T>> + Send + 'static,
@@ -165,10 +165,10 @@ impl Engine {
     }
 }
 
-/// The first rows of an answer and the others.
+/// The first rows of an answer, and the rest.
 type Begun = (Option<RecordBatch>, SendableRecordBatchStream);
 
-/// What is needed to plan a query.
+/// Everything needed to plan a query.
 struct Planner {
     context: SessionContext,
     dataset: Dataset,
@@ -214,7 +214,7 @@ fn only_reads(plan: &LogicalPlan) -> Result<()> {
         .verify_plan(plan)
 }
 
-/// A context whose queries need as little memory as they can: parts of a query that work side by side do not share it well.
+/// A context whose queries need as little memory as possible: parallel parts of a query do not share memory well.
 fn frugal(settings: &Settings) -> Result<SessionContext> {
     let alone = Settings {
         threads: NonZeroUsize::MIN,
@@ -228,7 +228,7 @@ fn context(settings: &Settings, config: SessionConfig) -> Result<SessionContext>
     let threads = settings.threads.get();
     let mut config = config
         .with_target_partitions(threads)
-        // Each thread sets this much aside; the default alone would be more than a small limit.
+        // Each thread reserves this much; the default alone would exceed a small limit.
         .with_sort_spill_reservation_bytes((bytes / threads / 16).min(MERGE_BYTES))
         .with_information_schema(true)
         .with_collect_statistics(true);

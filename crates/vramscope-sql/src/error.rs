@@ -1,4 +1,4 @@
-//! What went wrong, in words for the user: what, where in the SQL, and what to do.
+//! Errors in words for the user: what is wrong, where in the SQL, and what to do.
 
 use std::fmt;
 
@@ -6,22 +6,21 @@ use datafusion::common::utils::datafusion_strsim::normalized_levenshtein;
 use datafusion::common::{Diagnostic, SchemaError};
 use datafusion::error::DataFusionError;
 
-/// How alike names must be to suggest one for the other: at 0.5 `translate` is like `frobnicate`.
+/// How similar names must be to suggest one for the other: at 0.5 `translate` resembles `frobnicate`.
 const ALIKE: f64 = 0.6;
 
-/// The most names that are suggested.
 const SUGGESTED: usize = 3;
 
-/// Whose fault an error is.
+/// The cause of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// The SQL's.
+    /// The SQL is wrong.
     Sql,
-    /// The query needs more memory than it may have.
+    /// The query needs more memory than it may use.
     Memory,
     /// A file cannot be read, or is damaged.
     Files,
-    /// The system's, or the engine's own.
+    /// The system, or the engine itself.
     Other,
 }
 
@@ -33,7 +32,7 @@ impl Cause {
     }
 }
 
-/// A place in the SQL.
+/// A position in the SQL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Its line, from 1.
@@ -45,11 +44,11 @@ pub struct Place {
 /// A query that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
-    /// Whose fault it is.
+    /// The cause.
     pub cause: Cause,
     /// What is wrong.
     pub message: String,
-    /// Where in the SQL, if it is there.
+    /// The position in the SQL, if known.
     pub place: Option<Place>,
     /// What to do.
     pub advice: Vec<String>,
@@ -64,7 +63,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// The error for what DataFusion says of this SQL.
+    /// The error for a message of DataFusion about this SQL.
     pub(crate) fn of(error: DataFusionError, sql: &str) -> Self {
         let mut found = Found::default();
         found.read(&error);
@@ -103,7 +102,7 @@ impl Error {
         self.message.starts_with("there is no table ")
     }
 
-    /// Adds what there is: of `names` those that are like the unknown one, or else all.
+    /// Adds suggestions: those of `names` that resemble the unknown one, or else all.
     pub(crate) fn suggest(&mut self, what: &str, names: &[String]) {
         let unknown = self.message.rsplit(' ').next().unwrap_or_default();
         let alike = alike(unknown, names.iter().map(String::as_str));
@@ -116,7 +115,7 @@ impl Error {
 const WIDER: &str =
     "Compute with `cast(a as double)`, which rounds, or with `cast(a as decimal(38, 0))`.";
 
-/// What is found on the way through the layers of an error.
+/// The information found in the layers of an error.
 struct Found {
     diagnostic: Option<Diagnostic>,
     message: String,
@@ -136,7 +135,7 @@ impl Default for Found {
 }
 
 impl Found {
-    /// Reads an error from its outermost layer to the innermost, which says what is wrong.
+    /// Reads an error from its outermost layer to the innermost, which has the actual reason.
     fn read(&mut self, error: &DataFusionError) {
         match error {
             DataFusionError::Diagnostic(diagnostic, inner) => {
@@ -160,7 +159,7 @@ impl Found {
                 self.sql(text.clone());
             }
             DataFusionError::ArrowError(error, _) => self.arrow(&error.to_string()),
-            // A damaged file that the engine did not expect, or a value larger than it has room for.
+            // A damaged file that the engine did not expect, or a value too large for it.
             DataFusionError::ExecutionJoin(error) if error.is_panic() => {
                 self.set(
                     Cause::Files,
@@ -174,9 +173,9 @@ impl Found {
         }
     }
 
-    /// Reads what is wrong with a value.
+    /// Reads an error about a value.
     fn arrow(&mut self, text: &str) {
-        // What `exact` casts back, and decimals beyond 38 digits.
+        // Results that `exact` casts back, and decimals beyond 38 digits.
         let of = [
             "out of range Int64",
             "out of range UInt64",
@@ -189,7 +188,7 @@ impl Found {
         self.sql(text.to_owned());
     }
 
-    /// Reads what is wrong with a query that cannot be planned.
+    /// Reads an error in planning a query.
     fn plan(&mut self, text: &str) {
         if text.starts_with("No SQL statements") {
             let advice =
@@ -201,7 +200,7 @@ impl Found {
             return self.sql(format!("there is no table {name}"));
         }
         if let Some((name, other)) = unknown_function(text) {
-            // What is suggested may be the least unlike of functions that are all unlike.
+            // The suggestion may be the least dissimilar of functions that are all dissimilar.
             let suggested = alike(name, other.into_iter());
             self.advice.extend(meant(&suggested));
             if let Some(diagnostic) = &mut self.diagnostic {
@@ -211,7 +210,7 @@ impl Found {
         }
         self.sql(match text.split_once(" not supported: ") {
             Some(("DDL" | "DML" | "Statement", what)) => {
-                format!("nothing can be changed or written by SQL, as this would ({what})")
+                format!("SQL can only read here, and this would change or write something ({what})")
             }
             _ => text.to_owned(),
         });
@@ -235,7 +234,7 @@ impl Found {
             return self.sql(error.to_string());
         };
         self.sql(format!("there is no column {}", field.name));
-        // Its notes are the names that are suggested here, with their tables.
+        // Its notes list the names that are suggested here, with their tables.
         if let Some(diagnostic) = &mut self.diagnostic {
             diagnostic.notes.clear();
         }
@@ -251,7 +250,7 @@ impl Found {
     }
 }
 
-/// The names that are most like another one, the most alike first.
+/// The names most similar to another one, most similar first.
 fn alike<'a>(unknown: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut alike: Vec<(f64, &str)> = names
         .map(|name| (normalized_levenshtein(unknown, name), name))
@@ -264,19 +263,19 @@ fn alike<'a>(unknown: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str
     names
 }
 
-/// The question whether one of these names was meant.
+/// Asks whether one of these names was meant.
 fn meant(names: &[&str]) -> Option<String> {
     (!names.is_empty()).then(|| format!("Did you mean {}?", names.join(" or ")))
 }
 
-/// The name of a function that DataFusion did not find, and the one it suggests: `Invalid function 'x'. … 'y'?`.
+/// The name of a function that DataFusion did not find, and its suggestion: `Invalid function 'x'. … 'y'?`.
 fn unknown_function(text: &str) -> Option<(&str, Option<&str>)> {
     let (name, rest) = text.strip_prefix("Invalid function '")?.split_once('\'')?;
     Some((name, rest.split('\'').nth(1)))
 }
 
-/// The name of a table that DataFusion did not find: `table 'datafusion.public.x' not found`, or of the schema before its
-/// name, which tables here have none of.
+/// The name of a table that DataFusion did not find: `table 'datafusion.public.x' not found`; or of a schema before its
+/// name, which no table here has.
 fn unknown_table(text: &str) -> Option<&str> {
     if let Some(schema) = text.strip_prefix("failed to resolve schema: ") {
         return Some(schema);
@@ -286,7 +285,7 @@ fn unknown_table(text: &str) -> Option<&str> {
     Some(name.rsplit('.').next().unwrap_or(name))
 }
 
-/// The parser tells places at the end of its words: `… at Line: 1, Column: 8`.
+/// The parser appends positions to its messages: `… at Line: 1, Column: 8`.
 fn place_in(message: &str) -> (String, Option<Place>) {
     let place = || {
         let (text, place) = message.rsplit_once(" at Line: ")?;
@@ -304,13 +303,13 @@ fn place_in(message: &str) -> (String, Option<Place>) {
     }
 }
 
-/// A place that the SQL has.
+/// Whether the SQL has this position.
 fn is_in(place: Place, sql: &str) -> bool {
     let lines = sql.lines().count() as u64;
     (1..=lines).contains(&place.line) && place.column >= 1
 }
 
-/// Words on one line, without the names of DataFusion's kinds of errors and its requests to report them.
+/// A message on one line, without DataFusion's names for kinds of errors and its requests to report them.
 fn plain(text: &str) -> String {
     let text = text.split("\n\nbacktrace").next().unwrap_or_default();
     let text = text.trim_start_matches("sql parser error: ");

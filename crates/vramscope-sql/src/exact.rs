@@ -1,7 +1,7 @@
-//! Whole numbers that are right or an error. DataFusion's own sums and products wrap around silently where 64 bits do not
-//! hold them, and byte-seconds of a few hundred ranks are as large as that.
+//! Integer arithmetic that is exact or an error. DataFusion's own sums and products wrap around silently beyond 64 bits, and
+//! byte-seconds of a few hundred ranks are that large.
 //!
-//! A sum of whole numbers is a decimal, as in PostgreSQL, and always exact. `+`, `-` and `*` are errors beyond 64 bits.
+//! A sum of integers is a decimal, as in PostgreSQL, and always exact. `+`, `-` and `*` are errors beyond 64 bits.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use datafusion::logical_expr::{
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
-/// A decimal that holds any whole number of 64 bits.
+/// A decimal that can hold any 64-bit integer.
 const WHOLE: DataType = DataType::Decimal128(20, 0);
 
-/// Has a context compute with whole numbers in this way.
+/// Makes a context use this arithmetic.
 pub(crate) fn make(context: &mut SessionContext) -> Result<()> {
     context.register_udaf(Arc::new(AggregateUDF::from(ExactSum::default())))?;
     context.register_expr_planner(Arc::new(Checked))
 }
 
-/// DataFusion's sum, of decimals where it would be of whole numbers.
+/// DataFusion's sum, with decimals in place of integers.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct ExactSum {
     signature: Signature,
@@ -87,7 +87,7 @@ impl AggregateUDFImpl for ExactSum {
     }
 }
 
-/// What values of a type are summed as.
+/// The type in which values of a type are summed.
 fn summed(kind: &DataType) -> DataType {
     match kind {
         DataType::Dictionary(_, values) => summed(values),
@@ -97,7 +97,7 @@ fn summed(kind: &DataType) -> DataType {
     }
 }
 
-/// Computes with whole numbers as decimals, which hold what comes out, and casts it back, which fails where it is too large.
+/// Computes with integers as decimals, which can hold any result, and casts it back, which fails if it is too large.
 #[derive(Debug)]
 struct Checked;
 

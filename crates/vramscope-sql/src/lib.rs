@@ -1,9 +1,9 @@
-//! SQL over the tables that vramscope makes of snapshots: Parquet files, one or more for each rank.
+//! SQL over the tables that vramscope makes from snapshots: Parquet files, one or more for each rank.
 //!
-//! `Dataset` is a folder with such tables, `Engine` puts questions to it, and an `Answer` hands out rows of plain
-//! values. Behind it is DataFusion, which nobody else knows. It only reads: statements that change or write something are
-//! refused, and a query can name no file but those of the dataset. Memory is bounded; what does not fit is spilled into a
-//! folder of the caller's.
+//! `Dataset` is a folder with such tables, `Engine` answers queries about it, and an `Answer` returns rows of plain values.
+//! All of this uses DataFusion, which is hidden from callers. It only reads: statements that change or write something are
+//! refused, and a query can name no files outside the dataset. Memory is bounded; data that does not fit is spilled into a
+//! folder given by the caller.
 //!
 //! Without the feature `engine` the crate is empty, because DataFusion takes minutes to build.
 #![cfg(feature = "engine")]

@@ -13,15 +13,15 @@ use serde_json::Value as Json;
 /// A value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
-    /// Not known, or not there.
+    /// Unknown or absent.
     None,
-    /// Yes or no.
+    /// True or false.
     Flag(bool),
-    /// A whole number. Sums may be larger than 64 bits hold.
+    /// An integer. Sums may exceed 64 bits.
     Integer(i128),
     /// A floating-point number.
     Real(f64),
-    /// A text; also a time (in UTC, with microseconds) and whatever has no other kind.
+    /// A text; also a time (in UTC, with microseconds) and values of no other kind.
     Text(String),
     /// A list or a structure.
     Nested(Json),
@@ -46,7 +46,6 @@ impl Cells {
         columns.collect::<Result<_>>().map(Self)
     }
 
-    /// The values of a row.
     pub(crate) fn fill(&self, row: usize, values: &mut Vec<Value>) {
         values.clear();
         values.extend(self.0.iter().map(|cell| cell.value(row)));

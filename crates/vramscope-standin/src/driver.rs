@@ -1,4 +1,4 @@
-//! libcuda: what torch, Triton and CUDA's own libraries ask the driver itself.
+//! libcuda: the driver functions that torch, Triton and CUDA's own libraries call.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -17,14 +17,14 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// The function of this name, its second version before its first; one that does nothing for what is unknown.
+/// The function of this name, preferring its second version; for unknown names, one that does nothing.
 pub(crate) unsafe fn find(symbol: *const c_char) -> *mut c_void {
     let name = CStr::from_ptr(symbol).to_string_lossy();
     for name in [format!("{name}_v2"), name.into_owned()] {
         let Ok(name) = CString::new(name) else {
             continue;
         };
-        // looked for among all that the process has loaded, this library first.
+        // looked up in everything the process has loaded, this library first.
         let found = dlsym(std::ptr::null_mut(), name.as_ptr());
         if !found.is_null() {
             return found;
@@ -51,7 +51,7 @@ unsafe fn name(to: *mut u8, length: i32) -> i32 {
     let length = name
         .len()
         .min(usize::try_from(length).unwrap_or(0).saturating_sub(1));
-    // the caller has room for so many bytes.
+    // the caller has room for `length` bytes.
     std::ptr::copy(name.as_ptr(), to, length);
     put(to.add(length), 0)
 }
@@ -82,7 +82,7 @@ c! {
     fn cuMemcpyHtoD_v2(to: u64, from: u64, bytes: usize) = copy(to, from, bytes);
     fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize) = copy(to, from, bytes);
     fn cuMemAddressReserve(to: *mut u64, bytes: u64) = put(to, reserve(bytes));
-    // The device stands after the kinds of memory, of handle and of place.
+    // The device comes after the kinds of memory, handle and location.
     fn cuMemCreate(to: *mut u64, bytes: u64, properties: *const [i32; 4]) = create(to, bytes, (*properties)[3]);
     fn cuMemRelease(handle: u64) = release(handle);
     fn cuMemGetAllocationGranularity(bytes: *mut u64) = put(bytes, PAGE_BYTES);

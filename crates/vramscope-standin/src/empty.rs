@@ -1,6 +1,6 @@
-//! Functions that do nothing and succeed: all others that some torch from 2.0 to 2.15 needs to be loaded, by their library.
+//! Functions that do nothing and succeed: all others that some torch from 2.0 to 2.15 needs in order to load, by
+//! library.
 
-/// Defines them.
 macro_rules! nothing {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]

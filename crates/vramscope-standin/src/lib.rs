@@ -1,13 +1,14 @@
-//! CUDA's libraries without a GPU: just enough of them that PyTorch's own allocator does what it does on a card.
+//! CUDA's libraries without a GPU: just enough for PyTorch's own allocator to behave as on a card.
 //!
 //! The allocator asks CUDA for address ranges, streams and events, and never touches the memory. So segments, blocks,
-//! traces, stacks and the pickling are torch's own, on any machine. Kernels and copies on the device do nothing; what is
-//! copied to the host is invented (`memory`). Where torch allocates what a library asks for, that is
-//! invented too, and told by whoever starts the program: nothing here knows a card.
+//! traces, stacks and the pickling are torch's own, on any machine. Kernels and copies on the device do nothing; data
+//! copied to the host is invented (`memory`). Where torch allocates as much as a library asks for, the amount is
+//! invented too, and set by whoever starts the program: nothing here knows a card.
 //!
-//! One file stands in for all of CUDA: preloaded, its functions go before those of the libraries that torch was installed with, and
-//! linked under their names it takes the place of those that are missing. Not simulated: sums and products of two
-//! sparse matrices, and what only older versions of torch call of cuDNN; they answer "not supported", and the first of each kind says so on standard error.
+//! One file stands in for all of CUDA. Preloaded, its functions take precedence over those of the libraries that torch
+//! was installed with; linked under their names, it replaces libraries that are missing. Not simulated: sums and
+//! products of two sparse matrices, and cuDNN functions that only older versions of torch call. They return "not
+//! supported", and the first of each kind reports that on standard error.
 //!
 //! ```text
 //! runtime, driver, libraries, recurrent (functions by the macro `c!`) ─> memory, settings       empty: functions that do nothing

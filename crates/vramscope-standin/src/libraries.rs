@@ -1,7 +1,8 @@
-//! cuBLAS, cuDNN, cuFFT, cuRAND, NCCL, NVRTC, CUPTI and NVML as far as they answer anything, and what they refuse.
+//! cuBLAS, cuDNN, cuFFT, cuRAND, NCCL, NVRTC, CUPTI and NVML: the functions that return something, and those that
+//! refuse.
 //!
-//! torch allocates the workspaces of these libraries from its own allocator. How large they are is the program's business
-//! for cuBLAS, and the settings' for cuDNN.
+//! torch takes these libraries' workspaces from its own allocator. The program decides how large they are for cuBLAS,
+//! the settings for cuDNN.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
@@ -12,13 +13,13 @@ use crate::c::{Invented, OK, handle, invent, invented, put};
 use crate::memory::copy_letter;
 use crate::settings::SETTINGS;
 
-/// What tests listen to: the addresses of workspaces, and of the buffers of collectives.
+/// Callbacks for tests: addresses of workspaces, and of the buffers of collectives.
 static LISTENERS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 unsafe fn tell(listener: usize, address: u64) -> i32 {
     let function = LISTENERS[listener].load(Ordering::Relaxed);
     if function != 0 && address != 0 {
-        // only `listen` writes there, a function of this type.
+        // only `listen` writes here, and it stores a function of this type.
         let function: extern "C" fn(u64) = std::mem::transmute(function);
         function(address);
     }
@@ -39,7 +40,7 @@ unsafe fn collective(from: u64, to: u64) -> i32 {
     tell(1, if to == from { 0 } else { to })
 }
 
-/// Every rank says what this one says, so that programs find their peers alike.
+/// Every rank contributes what this one does, so that programs find their peers equal.
 unsafe fn gather(from: u64, to: u64, count: u64, kind: i32, of: u64) -> i32 {
     let bytes = count
         * [1, 1, 4, 4, 8, 8, 2, 4, 8, 2]
@@ -52,7 +53,7 @@ unsafe fn gather(from: u64, to: u64, count: u64, kind: i32, of: u64) -> i32 {
 }
 
 unsafe fn matmul_algorithms(wanted: i32, results: *mut [u8; 96], found: *mut i32) -> i32 {
-    // An algorithm of 64 bytes, its workspace's size, a status, how well it fills the device, and a reserve.
+    // An algorithm of 64 bytes, its workspace's size, a status, how well it fills the device, and reserved space.
     put(
         if wanted > 0 {
             results
@@ -64,7 +65,7 @@ unsafe fn matmul_algorithms(wanted: i32, results: *mut [u8; 96], found: *mut i32
     put(found, i32::from(wanted > 0))
 }
 
-// ---- cuDNN's graphs: descriptors whose attributes nobody keeps ----
+// ---- cuDNN's graphs: descriptors whose attributes are not stored ----
 
 const INT64: i32 = 3;
 const HEURISTIC_RESULTS: i32 = 202;
@@ -126,13 +127,13 @@ fn group(of: u64) -> [i32; 2] {
     groups.get(&of).copied().unwrap_or([1, 0])
 }
 
-/// By value, as NCCL takes it.
+/// Passed by value, as in NCCL.
 #[repr(C)]
 struct UniqueId([u8; 128]);
 
-// ---- workspaces whose size nobody knows ----
+// ---- workspaces of unknown size ----
 
-/// Functions that ask for none: what goes before the place where they write so, and its type.
+/// Functions that need no workspace: the arguments before the pointer to its size, and that pointer's type.
 macro_rules! no_workspace {
     ($($before:tt $kind:tt => $($name:ident)*;)*) => {$($(
         no_workspace! { @ $before $kind $name }
@@ -202,7 +203,7 @@ no_workspace! {
 
 // ---- what is not simulated ----
 
-/// Says so once for each library, and returns its status for it.
+/// Reports it once for each library, and returns the library's status for it.
 #[expect(
     clippy::print_stderr,
     reason = "the program ends for it, and its user must know why"
@@ -268,7 +269,7 @@ refused! {
         cusparseXcsrsort_bufferSizeExt cusparseZbsrmm cusparseZbsrmv cusparseZbsrsm2_analysis cusparseZbsrsm2_bufferSize
         cusparseZbsrsm2_solve cusparseZbsrsv2_analysis cusparseZbsrsv2_bufferSize cusparseZbsrsv2_solve
         cusparseZcsrgeam2 cusparseZcsrgeam2_bufferSizeExt;
-    // NVSHMEM, and what NCCL has on windows of memory.
+    // NVSHMEM, and NCCL's functions for memory windows.
     5 => ncclCommGrow ncclCommMemStats ncclCommShrink ncclCommWindowDeregister ncclCommWindowRegister ncclDevCommCreate
         ncclDevCommDestroy ncclGetLsaMultimemDevicePointer ncclGetPeerDevicePointer ncclPutSignal ncclSignal
         ncclWaitSignal ncclWinGetUserPtr nvshmem_barrier_all nvshmem_free nvshmem_info_get_version nvshmem_init
@@ -368,7 +369,7 @@ c! {
     fn nvrtcGetLoweredName(_program: u64, _name: u64, lowered: *mut *const c_char) = put(lowered, c"kernel".as_ptr());
 
     fn cuptiGetVersion(version: *mut u32) = put(version, 18);
-    // No record is left.
+    // No records are left.
     fn cuptiActivityGetNextRecord() = 12;
     fn cuptiActivityGetNumDroppedRecords(_context: u64, _stream: u32, count: *mut u64) = put(count, 0);
     fn cuptiSubscribe(to: *mut u64) = handle(to);
@@ -387,7 +388,7 @@ c! {
     fn nvmlDeviceGetNvLinkRemotePciInfo_v2() = 3;
 }
 
-/// Versions as numbers, and texts for errors: these return no status.
+/// Versions as numbers, and error texts: these return no status.
 macro_rules! plain {
     ($(fn $name:ident -> $type:ty = $value:expr;)*) => {$(
         #[unsafe(no_mangle)]
@@ -412,9 +413,10 @@ plain! {
     fn nvrtcGetErrorString -> *const c_char = ERROR;
 }
 
-// ---- a library with a thread of its own, for tests ----
+// ---- a library with its own thread, for tests ----
 
-/// `aoti_torch_empty_strided` of torch's C interface: dimensions, sizes, strides, type, kind and number of the device, tensor.
+/// `aoti_torch_empty_strided` of torch's C interface: dimensions, sizes, strides, type, kind and number of the device,
+/// tensor.
 type EmptyStrided =
     unsafe extern "C" fn(i64, *const i64, *const i64, i32, i32, i32, *mut *mut c_void) -> i32;
 
@@ -425,7 +427,7 @@ unsafe extern "C" fn standin_decoded(
     dimensions: i64,
     sizes: *const i64,
 ) -> *mut c_void {
-    // the caller has so many sizes.
+    // the caller passes this many sizes.
     let sizes = std::slice::from_raw_parts(sizes, dimensions as usize);
     let mut strides = vec![1; sizes.len()];
     for index in (1..sizes.len()).rev() {
@@ -434,7 +436,7 @@ unsafe extern "C" fn standin_decoded(
     let made = std::thread::scope(|scope| {
         let make = || {
             let mut tensor = std::ptr::null_mut();
-            // torch's own function, given what it asks for. 6 is float32, and 1 CUDA.
+            // torch's own function with the arguments it expects. 6 is float32, and 1 CUDA.
             empty(
                 dimensions,
                 sizes.as_ptr(),

@@ -1,4 +1,4 @@
-//! The devices' memory, which is addresses alone, and what is copied to and from it.
+//! The devices' memory, which consists of addresses only, and data copied to and from it.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,32 +8,31 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::c::{OK, put};
 use crate::settings::{Addresses, SETTINGS, Values};
 
-/// Most devices.
+/// Maximum number of devices.
 pub(crate) const DEVICES_MAX: usize = 8;
 /// The driver maps memory in pages of this size.
 pub(crate) const PAGE_BYTES: u64 = 2 << 20;
-/// And gives out addresses in chunks of this one.
+/// The driver hands out addresses in chunks of this size.
 const CHUNK_BYTES: u64 = 32 << 20;
-/// Status of the runtime and of the driver.
+/// Status in the runtime and the driver.
 pub(crate) const OUT_OF_MEMORY: i32 = 2;
-/// Where nothing of a Linux process lies: its program is above, and its mappings are far above.
+/// Nothing of a Linux process lies here: its program is above, and its mappings are far above.
 const BASE: u64 = 0x2000_0000_0000;
 const DEVICE_SPAN: u64 = 1 << 42;
 
-/// Programs read small things back that they wrote themselves (DDP the order of its buckets): so many of the newest
-/// small copies to the devices are kept.
+/// Programs read back small things that they wrote themselves (DDP: the order of its buckets), so this many of the
+/// newest small copies to the devices are stored.
 const LETTERS: usize = 256;
 const LETTER_BYTES: usize = 4096;
 const LETTER_LAUNCHES: u64 = 64;
 
-/// Kernels launched so far.
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 
 /// Something small that was copied to a device.
 struct Letter {
     address: u64,
     text: Vec<u8>,
-    /// Kernels launched before.
+    /// Kernels launched before the copy.
     launches: u64,
 }
 
@@ -54,21 +53,21 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
 });
 
 struct Memory {
-    /// Of each device's addresses, how many were given out.
+    /// For each device, how many bytes of addresses were handed out.
     addressed_bytes: [u64; DEVICES_MAX],
-    /// Of each device's chunks, the newest last: the first address that is not in use, and how many bytes follow.
+    /// For each device, its chunks, the newest last: the first unused address, and how many bytes follow.
     chunk_rests: [Vec<(u64, u64)>; DEVICES_MAX],
     used_bytes: [u64; DEVICES_MAX],
     /// Allocations: bytes and device by address.
     ranges: BTreeMap<u64, (u64, usize)>,
-    /// Physical memory that is mapped by the program itself: bytes and device. Its handle is its place, counted from 1.
+    /// Physical memory that the program maps itself: bytes and device. Its handle is the index, counted from 1.
     physical: Vec<(u64, usize)>,
-    /// Pinned memory of the host: bytes by address.
+    /// Pinned host memory: bytes by address.
     pinned: BTreeMap<u64, u64>,
-    /// The newest first.
+    /// Newest first.
     letters: VecDeque<Letter>,
     random: u64,
-    /// Copies to the host of what no copy had written, and their bytes.
+    /// Copies to the host of data that no copy had written, and their bytes.
     read_back: [u64; 2],
 }
 
@@ -81,12 +80,12 @@ impl Memory {
         fits
     }
 
-    /// Addresses of a device. None is given out twice: a device has 4 TiB of them.
+    /// Addresses on a device. None is handed out twice: a device has 4 TiB of them.
     ///
-    /// The driver takes whole chunks from the top downwards, and before it takes one it looks for room behind the
-    /// allocation in an older one, the newest first. Of equal free blocks PyTorch takes that with the lowest address, so the order matters:
-    /// this one was found on twelve snapshots of a real card, whose reserved memory it gives to the byte, and counting
-    /// upwards or downwards does not.
+    /// The driver takes whole chunks from the top downwards; before taking one, it looks for room in the older ones,
+    /// the newest first. Of equal free blocks PyTorch takes the one with the lowest address, so the order matters. This
+    /// order was derived from twelve snapshots of a real card and reproduces their reserved memory to the byte;
+    /// counting upwards or downwards does not.
     fn addresses(&mut self, device: usize, bytes: u64) -> u64 {
         let bytes = bytes.max(1).next_multiple_of(PAGE_BYTES);
         let whole = bytes.next_multiple_of(CHUNK_BYTES);
@@ -116,11 +115,11 @@ impl Memory {
         }
     }
 
-    /// Fills a copy to the host with what nobody computed.
+    /// Fills a copy to the host with invented data.
     fn invent(&mut self, to: &mut [u8]) {
         self.read_back[0] += 1;
         self.read_back[1] += to.len() as u64;
-        // Of what type it is, only the length says something: a number of four bytes is most often a float.
+        // Only the length hints at the type: a number of four bytes is usually a float.
         let one: &[u8] = match to.len() {
             2 => &[0x80, 0x3f],
             length if length.is_multiple_of(4) && length != 8 => &[0, 0, 0x80, 0x3f],
@@ -146,7 +145,7 @@ impl Memory {
         }
     }
 
-    /// Keeps what was written to a device.
+    /// Stores what was written to a device.
     fn write(&mut self, to: u64, text: Vec<u8>) {
         self.letters.retain(|letter| letter.address != to);
         self.letters.push_front(Letter {
@@ -157,7 +156,7 @@ impl Memory {
         self.letters.truncate(LETTERS);
     }
 
-    /// What was written to these bytes a moment ago: later kernels may have written there.
+    /// The data recently written to these bytes, unless a later kernel may have overwritten it.
     fn letter(&self, from: u64, bytes: usize) -> Option<&[u8]> {
         let now = LAUNCHES.load(Ordering::Relaxed);
         let is_it = |letter: &&Letter| letter.address == from && letter.text.len() == bytes;
@@ -165,7 +164,7 @@ impl Memory {
         (now - letter.launches <= LETTER_LAUNCHES).then_some(&letter.text)
     }
 
-    /// Knuth's generator of 64 bits, whose high bits are good.
+    /// Knuth's 64-bit generator, whose high bits are good.
     fn next_random(&mut self) -> u64 {
         let next = self.random.wrapping_mul(6_364_136_223_846_793_005);
         self.random = next.wrapping_add(1_442_695_040_888_963_407);
@@ -182,7 +181,7 @@ pub(crate) fn device_now() -> usize {
     DEVICE.get()
 }
 
-/// Counts a kernel.
+/// Counts a kernel launch.
 pub(crate) fn launch() -> i32 {
     LAUNCHES.fetch_add(1, Ordering::Relaxed);
     OK
@@ -196,7 +195,7 @@ pub(crate) fn set_device(device: i32) -> bool {
     found.is_some()
 }
 
-/// The device whose memory an address is; `None` for the host's.
+/// The device that an address belongs to; `None` for host memory.
 pub(crate) fn device_of(address: u64) -> Option<usize> {
     let device = address.checked_sub(BASE)? / DEVICE_SPAN;
     Some(device as usize).filter(|device| *device < DEVICES_MAX)
@@ -213,7 +212,7 @@ pub(crate) unsafe fn allocate(to: *mut u64, bytes: u64) -> i32 {
     put(to, address)
 }
 
-/// Frees what `allocate` gave out.
+/// Frees memory from `allocate`.
 pub(crate) fn free(address: u64) -> i32 {
     let mut memory = memory();
     if let Some((bytes, device)) = memory.ranges.remove(&address) {
@@ -222,7 +221,7 @@ pub(crate) fn free(address: u64) -> i32 {
     OK
 }
 
-/// Addresses without memory. torch reserves more than the whole device; that costs nothing.
+/// Reserves addresses without memory. torch reserves more than the whole device, which costs nothing.
 pub(crate) fn reserve(bytes: u64) -> u64 {
     memory().addresses(device_now(), bytes)
 }
@@ -237,7 +236,7 @@ pub(crate) unsafe fn create(to: *mut u64, bytes: u64, device: i32) -> i32 {
     put(to, memory.physical.len() as u64)
 }
 
-/// Gives back what `create` made.
+/// Releases memory from `create`.
 pub(crate) fn release(handle: u64) -> i32 {
     let mut memory = memory();
     let place = handle.wrapping_sub(1) as usize;
@@ -257,7 +256,7 @@ pub(crate) fn free_and_total() -> (u64, u64) {
     )
 }
 
-/// Notes memory of the host as pinned, or no longer.
+/// Marks host memory as pinned, or no longer pinned.
 pub(crate) fn pin(address: u64, bytes: Option<u64>) -> i32 {
     let pinned = &mut memory().pinned;
     match bytes {
@@ -274,7 +273,7 @@ pub(crate) fn is_pinned(address: u64) -> bool {
     before.is_some_and(|(start, bytes)| address < start.saturating_add(*bytes))
 }
 
-/// Copies within the host, keeps what goes to a device if it is small, and invents what comes from there.
+/// Copies within the host, stores small copies to a device, and invents data copied from one.
 pub(crate) unsafe fn copy(to: u64, from: u64, bytes: usize) -> i32 {
     if bytes == 0 {
         return OK;
@@ -299,7 +298,7 @@ pub(crate) unsafe fn copy(to: u64, from: u64, bytes: usize) -> i32 {
     OK
 }
 
-/// What is known of one place is known of another: after a copy on the devices, or a collective.
+/// Copies the stored data of one place to another, after a copy on the devices or a collective.
 pub(crate) fn copy_letter(to: u64, from: u64, bytes: usize) {
     let mut memory = memory();
     if let Some(text) = memory.letter(from, bytes).map(<[u8]>::to_vec) {
@@ -308,8 +307,8 @@ pub(crate) fn copy_letter(to: u64, from: u64, bytes: usize) {
 }
 
 c! {
-    // Copies to the host of what no copy had written, and their bytes.
+    // Copies to the host of data that no copy had written, and their bytes.
     fn standin_read_back(to: *mut [u64; 2]) = put(to, memory().read_back);
-    // The device whose memory it is; -1 for the host's.
+    // The device that an address belongs to; -1 for host memory.
     fn standin_device_of(address: u64) = device_of(address).map_or(-1, |device| device as i32);
 }

@@ -1,4 +1,4 @@
-//! cuDNN's recurrent layers, as its version 8 and later call them: where each weight lies in the one buffer that they share.
+//! cuDNN's recurrent layers, as called in its version 8 and later: where each weight lies in the buffer they share.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::c::{Invented, OK, handle, invent, put};
 use crate::memory::launch;
 
-/// What was said of each descriptor, until it is destroyed: the numbers of a layer, the shape of data, or that of a weight.
+/// The values set on each descriptor until it is destroyed: a layer's parameters, or the shape of data or of a weight.
 static SAID: Mutex<BTreeMap<u64, [i32; 6]>> = Mutex::new(BTreeMap::new());
 
 fn said() -> MutexGuard<'static, BTreeMap<u64, [i32; 6]>> {
@@ -67,7 +67,7 @@ impl Layers {
         }
     }
 
-    /// Rows and columns of a matrix; the projection's number is the next after the last.
+    /// Rows and columns of a matrix; the projection comes after the others.
     fn matrix(&self, layer: u64, number: u64) -> [u64; 2] {
         let is_first = layer < self.directions;
         match number {
@@ -78,12 +78,12 @@ impl Layers {
         }
     }
 
-    /// Matrices of a pseudo-layer with the projection.
+    /// Matrices of a pseudo-layer, including the projection.
     fn all_matrices(&self) -> u64 {
         self.matrices + u64::from(self.projected != self.hidden)
     }
 
-    /// Elements before a matrix. Those of all layers come first, and biases after them.
+    /// Elements before a matrix. The matrices of all layers come first, then the biases.
     fn before(&self, layer: u64, number: u64) -> u64 {
         let elements = |layer, number| self.matrix(layer, number).iter().product::<u64>();
         let whole = (0..layer).map(|layer| {
@@ -98,7 +98,7 @@ impl Layers {
         self.before(self.pseudo_layers, 0) + (layer * self.matrices + number) * self.hidden
     }
 
-    /// What a pass keeps for the backward one: gates and states of each step, as far as anybody knows.
+    /// Bytes that a forward pass keeps for the backward one: gates and states of each step; the true amount is unknown.
     fn kept_bytes(&self, data: u64) -> u64 {
         let [steps, batch, ..] = told(data);
         let per_step = (self.matrices / 2 + 2) * self.hidden * self.pseudo_layers;

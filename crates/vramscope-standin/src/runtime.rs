@@ -1,4 +1,4 @@
-//! libcudart: devices, memory, streams, events, graphs and the launching of kernels.
+//! libcudart: devices, memory, streams, events, graphs and kernel launches.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,9 +13,9 @@ use crate::settings::SETTINGS;
 const INVALID_DEVICE: i32 = 101;
 const NOT_READY: i32 = 600;
 
-/// Whether events stay incomplete: frees of other streams' blocks are pending then.
+/// Whether events stay incomplete, so that frees of blocks used by other streams stay pending.
 static IS_HOLDING: AtomicBool = AtomicBool::new(false);
-/// The stream that is captured, 0 if none is: at most one at a time.
+/// The stream that is being captured, 0 if none: at most one at a time.
 static CAPTURING: AtomicU64 = AtomicU64::new(0);
 static CAPTURE: AtomicU64 = AtomicU64::new(0);
 
@@ -38,7 +38,7 @@ fn capability() -> (i32, i32) {
     (SETTINGS.capability / 10, SETTINGS.capability % 10)
 }
 
-/// An attribute of a device, by the number that runtime and driver share; 0 for what no device here can do.
+/// A device attribute, by the number that runtime and driver share; 0 for what no device here can do.
 pub(crate) fn attribute(attribute: i32) -> i32 {
     let (shared, threads) = SETTINGS.block_limits();
     match attribute {
@@ -64,7 +64,8 @@ pub(crate) fn attribute(attribute: i32) -> i32 {
     }
 }
 
-/// Fills a `cudaDeviceProp`, whose fields moved with CUDA 13: offsets by the compiler from the headers of 11.8, 12.6 and 13.0.
+/// Fills a `cudaDeviceProp`, whose fields moved with CUDA 13. Offsets by the compiler from the headers of 11.8, 12.6
+/// and 13.0.
 unsafe fn properties(to: *mut u8) -> i32 {
     let is_new = SETTINGS.cuda >= 13_000;
     let is_old = SETTINGS.cuda < 12_000;
@@ -88,7 +89,7 @@ unsafe fn properties(to: *mut u8) -> i32 {
         if is_new { 624 } else { 640 },
         &(shared + 1024).to_ne_bytes(),
     );
-    // Each number's place before CUDA 13, its place since, and its attribute.
+    // Each field's offset before CUDA 13, its offset since, and its attribute.
     #[rustfmt::skip]
     let numbers = [
         [304, 304, 12], [308, 308, 10], [320, 320, 1], [324, 324, 2], [328, 328, 3], [332, 332, 4], [336, 336, 5],
@@ -110,7 +111,7 @@ unsafe fn pointer_attributes(to: *mut u64, address: u64) -> i32 {
         None => 0,
     };
     let index = device.map_or(if kind == 1 { 0 } else { -1 }, |device| device as i32);
-    // Kind and device, the address on the device, and that on the host.
+    // Kind and device, the device address, and the host address.
     let on_host = if device.is_some() { 0 } else { address };
     let answer = [
         kind | u64::from(index as u32) << 32,
@@ -139,14 +140,14 @@ unsafe fn capture_info(stream: u64, status: *mut i32, id: *mut u64, nothing: [*m
     is_capturing(stream, status)
 }
 
-/// Blocks of a multiprocessor, as far as threads limit them: registers are the kernel's.
+/// Blocks of a multiprocessor as limited by threads; register use depends on the kernel.
 pub(crate) fn occupancy(threads: i32) -> i32 {
     (SETTINGS.block_limits().1 / threads.max(1)).clamp(1, 32)
 }
 
 unsafe fn fill_attributes(to: *mut [i32; 14]) -> i32 {
     let mut attributes = [0; 14];
-    // Most threads of a block, registers, and the versions of PTX and of the binary, which CUB chooses its kernels by.
+    // Maximum threads of a block, registers, and the versions of PTX and binary by which CUB chooses its kernels.
     attributes[6] = 1024;
     attributes[7] = 32;
     attributes[8..10].fill(SETTINGS.capability);
@@ -186,7 +187,7 @@ unsafe fn call_back(function: Callback, stream: u64, data: u64) -> i32 {
 
 unsafe fn unpin_and_free(address: u64) -> i32 {
     pin(address, None);
-    // programs free what `allocate_pinned` gave them.
+    // programs free what `allocate_pinned` returned to them.
     free_host(address);
     OK
 }
@@ -215,7 +216,7 @@ unsafe fn new_is_capturing(
     } else {
         [std::ptr::null_mut(); 4]
     };
-    // before CUDA 13 the function had three arguments; the others are not touched then.
+    // before CUDA 13 the function had three arguments; the others are then left alone.
     capture_info(stream, status, id, nothing)
 }
 
@@ -226,7 +227,7 @@ unsafe fn count_devices(to: *mut i32) -> i32 {
 }
 
 c! {
-    // From now on no event completes (1), or all do at once again (0).
+    // From now on no event completes (1), or all complete at once again (0).
     fn standin_hold(on: i32) = hold(on);
 
     fn cudaGetDeviceCount(count: *mut i32) = count_devices(count);
@@ -303,7 +304,7 @@ c! {
     fn cudaLibraryGetGlobal(address: *mut u64, bytes: *mut u64) = { put(bytes, 0); put(address, memory::reserve(1)) };
     fn cudaLibraryGetManaged(address: *mut u64, bytes: *mut u64) = { put(bytes, 0); put(address, memory::reserve(1)) };
     fn cudaGetDriverEntryPoint(symbol: *const c_char, function: *mut *mut c_void, _flags: u64, status: *mut i32) = {
-        // CUDA 11 has no status.
+        // CUDA 11 passes no status.
         put(if SETTINGS.cuda < 12_000 { std::ptr::null_mut() } else { status }, 0);
         put(function, crate::driver::find(symbol))
     };

@@ -1,4 +1,4 @@
-//! What the starter of the program says of the devices and the libraries.
+//! What the program's starter sets about the devices and the libraries.
 
 use std::env;
 use std::sync::LazyLock;
@@ -60,7 +60,7 @@ pub(crate) enum Values {
 }
 
 impl Settings {
-    /// Devices that the program sees now: launchers give each of their processes some.
+    /// Number of devices that the program sees: launchers give each of their processes some.
     pub(crate) fn visible_devices(&self) -> usize {
         match env::var("CUDA_VISIBLE_DEVICES") {
             Ok(list) if list.trim().is_empty() => 0,
@@ -69,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// Shared memory that one block may ask for, and threads of a multiprocessor: CUDA's programming guide, "Technical
+    /// Maximum shared memory of one block, and threads of a multiprocessor: CUDA's programming guide, "Technical
     /// Specifications per Compute Capability".
     pub(crate) fn block_limits(&self) -> (u64, i32) {
         match self.capability {

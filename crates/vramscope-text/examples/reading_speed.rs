@@ -1,5 +1,5 @@
-//! Measures how fast texts are read, in MB a second: a log without anything to tell, one that tells its memory in every tenth line, and
-//! one of errors alone.
+//! Measures how fast texts are read, in MB a second: a log without reports, one with memory in every tenth line, and one
+//! that consists of errors.
 //!
 //! `cargo run --release --package vramscope-text --example reading_speed`
 #![expect(

@@ -1,11 +1,11 @@
-//! What to change in the framework that a traceback names, and the commands that would tell more.
+//! Changes to make in the framework that a traceback names, and commands that would reveal more.
 
 use vramscope_core::units::Bytes;
 
 use crate::context::Framework;
 use crate::record::{Api, Failure, Form, Record, Report};
 
-/// What makes a program of each framework need less, where too much is live.
+/// For each framework, how a program can use less memory if too much is live.
 const NEED_LESS: [(Framework, &str); 17] = [
     (
         Framework::Vllm,
@@ -88,7 +88,7 @@ const NEED_LESS: [(Framework, &str); 17] = [
     ),
 ];
 
-/// What makes the program of a record need less in its framework. `is_of_size`: whether too much is live.
+/// How the program of a record can use less memory, by its framework. `is_of_size`: too much is live.
 pub(crate) fn need_less(record: &Record, is_of_size: bool) -> Option<&'static str> {
     let framework = record.framework.filter(|_| is_of_size || is_ggml(record))?;
     let told = NEED_LESS.iter().find(|(of, _)| *of == framework);
@@ -99,8 +99,8 @@ fn is_ggml(record: &Record) -> bool {
     matches!(&record.report, Report::Failure(failure) if failure.form == Form::Ggml)
 }
 
-/// The commands that would tell more of a record, each with what for. `command`: the program's command line, if the text
-/// shows it.
+/// The commands that would reveal more about a record, each with its purpose. `command`: the program's command line, if the
+/// text shows it.
 #[must_use]
 pub fn next_steps(record: &Record, command: Option<&str>) -> Vec<(String, &'static str)> {
     let Report::Failure(failure) = &record.report else {
@@ -127,7 +127,7 @@ pub fn next_steps(record: &Record, command: Option<&str>) -> Vec<(String, &'stat
             ),
             "what SGLang had allocated, by line of its code",
         )],
-        // It captures CUDA's.
+        // It captures only CUDA.
         Form::Ggml if failure.api == Api::Cuda => vec![(
             format!(
                 "vramscope-capture run --dump-on-oom -o snap.pickle -- {}",

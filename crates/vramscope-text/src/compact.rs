@@ -1,23 +1,23 @@
-//! A part of a text without what logs, terminals and forums put between its letters: white space and line breaks, colours,
-//! and what stands before each line of a log.
+//! A part of a text without anything that logs, terminals and forums insert: white space and line breaks, colours, and the
+//! prefix of each log line.
 //!
-//! Messages are broken anywhere, also within a word. Without white space it does not matter where.
+//! Messages are broken anywhere, even within a word. Without white space the position of a break does not matter.
 
 /// A part of a text without white space.
 #[derive(Default)]
 pub(crate) struct Compact {
     pub(crate) bytes: Vec<u8>,
-    /// For each byte, where it stands in the text.
+    /// The position of each byte in the text.
     places: Vec<u32>,
 }
 
-/// The longest prefix of a line that is passed over, in bytes.
+/// The longest prefix of a line that is skipped, in bytes.
 const LONGEST_PREFIX: usize = 200;
-/// The longest group in brackets within one.
+/// The longest group in brackets within a prefix.
 const LONGEST_GROUP: usize = 100;
 
 impl Compact {
-    /// Of a text that begins at the beginning of a line, whose prefix is kept: it may be more than a prefix.
+    /// For a text that begins at the beginning of a line. Its own prefix is kept, because it may be more than a prefix.
     pub(crate) fn of(text: &[u8]) -> Self {
         let mut compact = Self::default();
         let mut at = 0;
@@ -29,7 +29,7 @@ impl Compact {
                     at += 1;
                     at += prefix(&text[at..]);
                 }
-                // A line break in a text inside a text.
+                // An escaped line break, from a text inside a text.
                 b'\\' if text.get(at + 1) == Some(&b'n') => at += 2,
                 0..=b' ' => at += 1,
                 _ => {
@@ -42,14 +42,14 @@ impl Compact {
         compact
     }
 
-    /// Where the byte before `at` ends in the text.
+    /// The end in the text of the byte before `at`.
     pub(crate) fn end(&self, at: usize) -> usize {
         at.checked_sub(1)
             .and_then(|last| self.places.get(last))
             .map_or(0, |&place| place as usize + 1)
     }
 
-    /// Where the byte at `at` stands in the text.
+    /// The position in the text of the byte at `at`.
     pub(crate) fn start(&self, at: usize) -> usize {
         self.places
             .get(at)
@@ -57,7 +57,7 @@ impl Compact {
     }
 }
 
-/// The length of an escape sequence of a terminal.
+/// The length of a terminal escape sequence.
 fn escape(text: &[u8]) -> usize {
     if text.get(1) != Some(&b'[') {
         return 1;
@@ -69,7 +69,7 @@ fn escape(text: &[u8]) -> usize {
     }
 }
 
-/// The length of what a log puts before a line: quotes, ranks, processes, times, levels.
+/// The length of the prefix that a log puts before a line: quotes, ranks, processes, times, levels.
 pub(crate) fn prefix(line: &[u8]) -> usize {
     let line = &line[..line.len().min(LONGEST_PREFIX)];
     let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -98,7 +98,7 @@ pub(crate) fn prefix(line: &[u8]) -> usize {
     at
 }
 
-/// The length of a group in brackets, with the colon behind it. Sizes are no part of a prefix.
+/// The length of a group in brackets, including a colon after it. Sizes do not belong to a prefix.
 fn group(text: &[u8], end: u8, fits: impl Fn(&[u8]) -> bool) -> usize {
     let text = &text[..text.len().min(LONGEST_GROUP)];
     let Some(last) = memchr::memchr(end, text) else {
@@ -111,7 +111,7 @@ fn group(text: &[u8], end: u8, fits: impl Fn(&[u8]) -> bool) -> usize {
     last + 1 + usize::from(text.get(last + 1) == Some(&b':'))
 }
 
-/// The length of a date or time of day. A number alone may be a part of what was broken.
+/// The length of a date or time of day. A number alone may be a part of a broken text.
 fn time(text: &[u8]) -> usize {
     let is_of_time = |byte: &&u8| {
         matches!(
@@ -177,7 +177,7 @@ mod tests {
         ] {
             assert_eq!(compact(text), whole, "{text}");
         }
-        // What is left of a broken number is no time.
+        // The rest of a broken number is not a time.
         assert_eq!(compact("of\n22.26 GiB"), "of22.26GiB");
         assert_eq!(compact("1\n2 GiB"), "12GiB");
     }

@@ -1,7 +1,7 @@
-//! Why memory ran out, as far as a record's figures tell.
+//! Concludes why memory ran out, as far as a record's figures show it.
 //!
-//! Figures are rounded, so each comparison is of bounds: what is called certain holds for every size that prints so.
-//! Nothing is concluded from what is not told: a text that is cut off leads to fewer causes, never to others.
+//! Figures are rounded, so comparisons use bounds: a certain conclusion holds for every size that prints like the figure.
+//! Missing figures support no conclusion: a text that is cut off leads to fewer causes, never to others.
 
 mod share;
 mod torch;
@@ -18,32 +18,32 @@ use crate::figure::Figure;
 use crate::forms::driver::{ABSURD, TOO_LARGE_FOR_VULKAN};
 use crate::record::{Failure, Form, HostFailure, HostKind, Record, Report};
 
-/// Why memory ran out. Where a snapshot can tell the same, it has the name of [`CauseClass`].
+/// Why memory ran out. Classes that a snapshot can show too are named as in [`CauseClass`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// The process may use only a part of the device, or was refused what the device had.
+    /// The process may use only a part of the device, or was refused memory that the device had.
     Limit,
-    /// Others hold much of the device.
+    /// Other processes hold much of the device.
     OtherProcesses,
-    /// A request is larger than all that the program could have had.
+    /// A request is larger than all the memory that the program could have had.
     RequestTooLarge,
     /// Private pools hold memory that nothing else can use.
     PrivatePool,
     /// Free memory is in pieces that are too small.
     Fragmentation,
-    /// What is live is needed at once: the program itself is too large.
+    /// The live memory is needed at once: the program itself is too large.
     TooMuchLive,
     /// No addresses were left, though memory was.
     VirtualAddresses,
-    /// Not the device's memory ran out, but the computer's.
+    /// The computer's memory ran out, not the device's.
     HostMemory,
-    /// The text does not tell.
+    /// The text does not show the reason.
     Unknown,
 }
 
 impl Class {
-    /// The class of a snapshot's causes that means the same.
+    /// The corresponding class of causes in snapshots.
     #[must_use]
     pub fn of_snapshots(self) -> Option<CauseClass> {
         Some(match self {
@@ -59,20 +59,20 @@ impl Class {
     }
 }
 
-/// How sure a cause is.
+/// The certainty of a cause.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sure {
     /// It follows from the figures, however they were rounded.
     Certain,
-    /// The figures say so, but something that they do not tell may be otherwise.
+    /// The figures show it, but something that they do not show may be different.
     Likely,
     /// The figures allow it.
     Possible,
 }
 
 impl Sure {
-    /// The word for people.
+    /// The word in output.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -88,15 +88,15 @@ impl Sure {
 pub struct Cause {
     /// The class.
     pub class: Class,
-    /// How sure it is.
+    /// The certainty.
     pub sure: Sure,
     /// The class in a few words, as for snapshots.
     pub why: &'static str,
     /// One line, without its stop.
     pub title: String,
-    /// What is behind it, as sentences; may be empty.
+    /// The evidence, as sentences; may be empty.
     pub seen: String,
-    /// What to try, a sentence each.
+    /// What to try, one sentence each.
     pub to_try: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ impl Cause {
         }
     }
 
-    /// All that is said of it: the line and what is behind it.
+    /// The complete explanation: the title and the evidence.
     #[must_use]
     pub fn explanation(&self) -> String {
         format!("{}. {}", self.title, self.seen)
@@ -136,12 +136,12 @@ impl Cause {
     }
 }
 
-/// What is concluded of a record.
+/// The conclusion from a record.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Conclusion {
-    /// The causes, the surest first. At least one: at worst it is that the text does not tell.
+    /// The causes, most certain first. At least one, which may be that the text does not show the reason.
     pub causes: Vec<Cause>,
-    /// What holds the device, as parts that add up to it; empty if the text does not tell.
+    /// How the device is divided, as parts that add up to it; empty if the text does not show it.
     pub shares: Vec<Share>,
 }
 
@@ -153,7 +153,7 @@ impl Conclusion {
     }
 }
 
-/// The conclusion of a record; `None` for tables, in which nothing failed.
+/// The conclusion from a record; `None` for tables, in which nothing failed.
 #[must_use]
 pub fn conclude(record: &Record) -> Option<Conclusion> {
     let mut conclusion = match &record.report {
@@ -170,7 +170,7 @@ pub fn conclude(record: &Record) -> Option<Conclusion> {
     conclusion.causes.sort_by_key(|cause| cause.sure);
     if conclusion.causes.is_empty() {
         conclusion.causes.push(Cause::unknown(
-            "The text does not tell why",
+            "The text does not say why",
             "Its figures fit several causes, or the message is cut off.",
         ));
     }
@@ -249,12 +249,12 @@ fn of_driver(failure: &Failure) -> Cause {
     let free = failure.free.as_ref().map(|figure| figure.bytes);
     let title = match (wanted, free) {
         (Some(wanted), Some(free)) => format!(
-            "{} were asked for, and {} were free; the text does not tell who had the rest",
+            "{} were asked for, and {} were free; the text does not say who had the rest",
             Bytes(wanted),
             Bytes(free)
         ),
         (Some(wanted), None) => format!(
-            "{} were asked for; the text does not tell who had the device, or how much was left",
+            "{} were asked for; the text does not say who had the device, or how much was left",
             Bytes(wanted)
         ),
         _ => "The driver had no memory left, and does not say how much was asked for or who had it"
@@ -282,7 +282,7 @@ fn of_addresses() -> Cause {
     )
 }
 
-/// vLLM: one request of full length needs more cache than there is.
+/// vLLM: a single request of full length needs more cache than there is.
 fn of_length(failure: &Failure) -> Vec<Cause> {
     let title = match (&failure.requested, &failure.free) {
         (Some(needed), Some(left)) => format!(
@@ -309,18 +309,18 @@ fn of_length(failure: &Failure) -> Vec<Cause> {
     }]
 }
 
-/// vLLM: less is free at the start than it is told to take.
+/// vLLM: less is free at the start than it is configured to take.
 fn of_start(failure: &Failure) -> Vec<Cause> {
     let (Some(total), Some(free)) = (&failure.total, &failure.free) else {
         return Vec::new();
     };
     let held = total.bytes.saturating_sub(free.bytes);
     let wanted = failure.requested.as_ref().map_or(0, |figure| figure.bytes);
-    // The context of the process itself takes some.
+    // The process's own context takes some.
     let is_little = held < total.bytes / 8;
     let title = match is_little {
         true => format!(
-            "vLLM is told to take {} of a device that has {} free",
+            "vLLM is set to take {} of a device that has {} free",
             Bytes(wanted),
             Bytes(free.bytes)
         ),
@@ -357,7 +357,7 @@ fn of_start(failure: &Failure) -> Vec<Cause> {
 /// More than any device has, in bytes.
 const NO_DEVICE_HAS: u64 = 1 << 40;
 
-/// llama.cpp: the request is known, and what the device had before, if it was told.
+/// llama.cpp: the request is known, and what the device had before if the log has it.
 fn of_ggml(failure: &Failure) -> Vec<Cause> {
     if failure.words == TOO_LARGE_FOR_VULKAN {
         return vec![of_vulkan(failure.requested.as_ref())];
@@ -386,13 +386,13 @@ fn of_ggml(failure: &Failure) -> Vec<Cause> {
             )]
         }
         None => vec![Cause::unknown(
-            "The device did not have what a buffer needs, and the text does not tell what it had",
+            "The device did not have what a buffer needs, and the text does not say what it had",
             match room {
                 Some(_) => {
-                    "What was free is told from before the model was loaded; its lines then tell what weights, KV cache and compute buffers took."
+                    "The free memory is from before the model was loaded; later lines show what weights, KV cache and compute buffers took."
                 }
                 None => {
-                    "llama.cpp's lines from its start on tell what weights, KV cache and compute buffers take."
+                    "llama.cpp's lines from its start on show what weights, KV cache and compute buffers take."
                 }
             },
         )],
@@ -423,12 +423,12 @@ fn of_vulkan(wanted: Option<&Figure>) -> Cause {
     }
 }
 
-/// The memory of the largest device that is known, in bytes.
+/// The memory of the largest known device, in bytes.
 fn largest_card() -> u64 {
     288 << 30
 }
 
-/// XLA: what the program needs is known, but of GPUs not what the device has.
+/// XLA: the program's need is known, but for GPUs not the device's memory.
 fn of_xla(failure: &Failure) -> Vec<Cause> {
     let Some(needed) = &failure.requested else {
         return Vec::new();
@@ -447,7 +447,7 @@ fn of_xla(failure: &Failure) -> Vec<Cause> {
     }
     if let Some(free) = &failure.free {
         let title = format!(
-            "The program needs {} at once, and {} were free; the text does not tell who had the rest",
+            "The program needs {} at once, and {} were free; the text does not say who had the rest",
             Bytes(needed.bytes),
             Bytes(free.bytes)
         );
@@ -470,7 +470,7 @@ fn of_xla(failure: &Failure) -> Vec<Cause> {
     vec![of_xla_alone(needed, failure.allocated.as_ref())]
 }
 
-/// The same where the text has no figure of the device.
+/// The same if the text has no figure of the device.
 fn of_xla_alone(needed: &Figure, in_all: Option<&Figure>) -> Cause {
     let whole = in_all.map_or(needed.bytes, |whole| whole.bytes.max(needed.bytes));
     if whole < 1 << 30 {
@@ -488,7 +488,7 @@ fn of_xla_alone(needed: &Figure, in_all: Option<&Figure>) -> Cause {
         return cause;
     }
     let title = format!(
-        "The program needs {} at once; the text does not tell what the device has",
+        "The program needs {} at once; the text does not say what the device has",
         Bytes(whole)
     );
     xla_cause(Class::TooMuchLive, Sure::Possible, Verdict::Short, title)
@@ -549,14 +549,14 @@ fn of_host(failure: &HostFailure) -> Cause {
         ),
         HostKind::PagingFile => (
             Sure::Certain,
-            "Windows could not promise more memory, as its paging file is too small",
+            "Windows could not commit more memory, because its paging file is too small",
             &[
                 "Make the paging file larger (system-managed, on a disk with room), or load less at once: fewer workers of the data loader, fewer programs.",
             ],
         ),
         HostKind::Pinned => (
             Sure::Certain,
-            "pinned memory could not be had",
+            "pinned memory was not available",
             &["Pin less: no pinned buffers, or a higher limit of locked memory (ulimit -l)."],
         ),
     };

@@ -1,11 +1,11 @@
-//! What stands around a report: who told it, the framework in its traceback, the command line.
+//! The context of a report: its source, the framework in its traceback, the command line.
 
 use memchr::{memchr, memmem, memrchr};
 use serde::Serialize;
 
 use crate::compact::prefix;
 
-/// A framework that a traceback names, the outermost that decides about memory first.
+/// A framework that a traceback names, outermost first among those that decide about memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Framework {
@@ -45,7 +45,7 @@ pub enum Framework {
     TensorFlow,
     /// llama.cpp or another program on ggml.
     LlamaCpp,
-    /// PyTorch, of which nothing more is known.
+    /// PyTorch, without a known framework.
     PyTorch,
 }
 
@@ -94,13 +94,13 @@ const PLACES: [(Framework, &str, &[&str]); 18] = [
     (Framework::PyTorch, "PyTorch", &["torch"]),
 ];
 
-/// How far before an error its traceback is looked for, in bytes.
+/// How far before an error its traceback is searched, in bytes.
 const TRACEBACK_BYTES: usize = 16 << 10;
 
-/// The framework and the innermost line of the user's own in the traceback that ends a text.
+/// The framework, and the user's own innermost line, in the traceback at the end of a text.
 pub(crate) fn traceback(before: &[u8]) -> (Option<Framework>, String) {
     let before = &before[before.len().saturating_sub(TRACEBACK_BYTES)..];
-    // Only the last one: those before are of other errors.
+    // Only the last traceback: earlier ones belong to other errors.
     let start = memmem::rfind(before, b"Traceback (most recent call last)").unwrap_or(0);
     let before = &before[start..];
     let (mut best, mut place) = (None, String::new());
@@ -127,7 +127,7 @@ pub(crate) fn traceback(before: &[u8]) -> (Option<Framework>, String) {
     (best.map(|rank| PLACES[rank].0), place)
 }
 
-/// `train.py:10 step`, of a file's name and the rest of its line.
+/// `train.py:10 step`, from a file's name and the rest of its line.
 fn own_line(name: &str, rest: &[u8]) -> String {
     let line = &rest[..memchr(b'\n', rest).unwrap_or(rest.len()).min(200)];
     let line = String::from_utf8_lossy(line);
@@ -144,7 +144,7 @@ fn own_line(name: &str, rest: &[u8]) -> String {
     }
 }
 
-/// Who told a line: `rank 3`, `TP5`, `Worker_TP2`; empty if it does not say.
+/// The source of a line: `rank 3`, `TP5`, `Worker_TP2`; empty if it names none.
 pub(crate) fn teller(line: &[u8]) -> String {
     let head = String::from_utf8_lossy(&line[..line.len().min(200)]).into_owned();
     for word in ["[rank", "[default", "[Rank ", "rank=", "Rank "] {
@@ -183,13 +183,13 @@ const LAUNCHERS: [&str; 10] = [
     "llama-cli ",
 ];
 
-/// The longest command that is kept, in bytes.
+/// The longest command stored, in bytes.
 const LONGEST_COMMAND: usize = 4000;
 
-/// How far before a launcher its line begins at most, in bytes.
+/// Most bytes between the beginning of a line and a launcher in it.
 const BEFORE_LAUNCHER: usize = 400;
 
-/// The command line in which a launcher stands at `at`.
+/// The command line with a launcher at `at`.
 pub(crate) fn command(text: &[u8], at: usize) -> Option<String> {
     let near = at.saturating_sub(BEFORE_LAUNCHER);
     let start = match memrchr(b'\n', &text[near..at]) {
@@ -200,7 +200,7 @@ pub(crate) fn command(text: &[u8], at: usize) -> Option<String> {
     let line = joined(&text[start..text.len().min(start + 2 * LONGEST_COMMAND)]);
     let line = String::from_utf8(line).ok()?;
     let own = &line[prefix(line.as_bytes()).min(line.len())..];
-    // After a prompt, or told by a launcher.
+    // After a prompt, or printed by a launcher.
     let own = ["cmd = ", "$ ", "# ", "+ ", "% "]
         .iter()
         .filter_map(|prompt| own.split_once(prompt).map(|(_, rest)| rest))
@@ -220,7 +220,7 @@ pub(crate) fn command(text: &[u8], at: usize) -> Option<String> {
     (!is_python || runs).then(|| format!("{variables}{program}"))
 }
 
-/// A line with those that it continues on.
+/// A line joined with its continuation lines.
 fn joined(text: &[u8]) -> Vec<u8> {
     let mut joined = Vec::new();
     for line in text.split(|&byte| byte == b'\n').take(40) {
@@ -257,7 +257,7 @@ fn variables(line: &str) -> (&str, &str) {
     line.split_at(at)
 }
 
-/// A command from the name of its program on, without the folder.
+/// A command from the program's name on, without the folder.
 fn name_first(program: &str) -> &str {
     let end = program.find(' ').unwrap_or(program.len());
     let name = program[..end].rfind('/').map_or(0, |slash| slash + 1);

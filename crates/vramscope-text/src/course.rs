@@ -1,23 +1,22 @@
-//! What log lines tell of one quantity over the text, in few points.
+//! The course of one quantity in log lines over the text, in few points.
 
 use serde::Serialize;
 
-/// The most points of a course.
 const MOST_POINTS: usize = 256;
 
-/// A quantity over a text. Where there are many lines, a point is the highest of several in a row.
+/// A quantity over a text. If there are many lines, a point is the highest of several consecutive ones.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Course {
-    /// Line and bytes of each point; the line is the first one that the point stands for, counted from 1.
+    /// Line and bytes of each point; the line is the first one of the point, counted from 1.
     points: Vec<(u64, u64)>,
-    /// A point stands for two to the power of this many lines, the last one for as many as there are left.
+    /// A point covers two to the power of this many lines, the last one the lines that remain.
     doublings: u32,
-    /// For how many lines the last point stands.
+    /// Number of lines covered by the last point.
     in_last: u64,
 }
 
 impl Course {
-    /// Adds what the next line tells.
+    /// Adds the value of the next line.
     pub(crate) fn add(&mut self, line: u64, bytes: u64) {
         let is_full = self.in_last >> self.doublings > 0;
         if let Some(last) = self.points.last_mut().filter(|_| !is_full) {
@@ -43,8 +42,8 @@ impl Course {
         &self.points
     }
 
-    /// The highest bytes in each of so many columns that share a text of `lines` lines: what was told last goes on until
-    /// the next is told. `None` before the first.
+    /// The highest bytes in each of so many columns over a text of `lines` lines: a value holds until the next one. `None`
+    /// before the first.
     #[must_use]
     pub fn columns(&self, lines: u64, columns: usize) -> Vec<Option<u64>> {
         let column_of = |line: u64| {
@@ -68,7 +67,6 @@ impl Course {
 mod tests {
     use super::*;
 
-    /// Bytes that go up and down.
     fn bytes(line: u64) -> u64 {
         line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
     }

@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use crate::figure::Figure;
 
-/// A place in a text without white space.
+/// A position in a text without white space.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     text: &'a [u8],
@@ -16,7 +16,7 @@ impl<'a> Cursor<'a> {
         Self { text, at: 0 }
     }
 
-    /// Behind the first occurrence of a word.
+    /// After the first occurrence of a word.
     pub(crate) fn behind(text: &'a [u8], word: &str) -> Option<Self> {
         let at = memmem::find(text, word.as_bytes())? + word.len();
         Some(Self { text, at })
@@ -26,7 +26,7 @@ impl<'a> Cursor<'a> {
         &self.text[self.at..]
     }
 
-    /// Ends the text before the first of some words that is still to come.
+    /// Ends the text before the first of these words after the cursor.
     pub(crate) fn end_before(&mut self, words: &[&str]) {
         let found = words.iter();
         let found = found.filter_map(|word| memmem::find(self.rest(), word.as_bytes()));
@@ -35,19 +35,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes over a word, if it comes next.
+    /// Moves past a word, if it comes next.
     pub(crate) fn eat(&mut self, word: &str) -> Option<()> {
         self.rest().starts_with(word.as_bytes()).then(|| {
             self.at += word.len();
         })
     }
 
-    /// Goes over the first of some words that comes next.
+    /// Moves past the first of these words that comes next.
     pub(crate) fn any(&mut self, words: &[&str]) -> Option<()> {
         words.iter().find_map(|word| self.eat(word))
     }
 
-    /// Goes behind the next occurrence of a word that begins within so many bytes.
+    /// Moves past the next occurrence of a word that begins within so many bytes.
     pub(crate) fn seek(&mut self, word: &str, within: usize) -> Option<()> {
         let rest = self.rest();
         let rest = &rest[..rest.len().min(within.saturating_add(word.len()))];
@@ -67,14 +67,13 @@ impl<'a> Cursor<'a> {
         Some(figure)
     }
 
-    /// A number whose unit is known.
+    /// Reads a number whose unit is known.
     pub(crate) fn figure_in(&mut self, unit: &'static str) -> Option<Figure> {
         let (figure, length) = Figure::plain_at(self.rest(), unit)?;
         self.at += length;
         Some(figure)
     }
 
-    /// A whole number.
     pub(crate) fn number(&mut self) -> Option<u64> {
         let rest = self.rest();
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,4 +1,4 @@
-//! A printed size: its bytes, how far they may be off, and the text itself.
+//! A printed size: its bytes, its possible error, and the text itself.
 
 use serde::Serialize;
 use vramscope_core::units::Bytes;
@@ -6,15 +6,15 @@ use vramscope_core::units::Bytes;
 /// A size as it was printed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Figure {
-    /// The size in bytes, as far as it was printed.
+    /// The size in bytes, as precisely as it was printed.
     pub bytes: u64,
-    /// How many bytes the real size may be more or less: half of the last printed digit. 0 if it was printed in bytes.
+    /// The possible error in either direction, in bytes: half of the last printed digit. 0 if it was printed in bytes.
     pub off_bytes: u64,
-    /// The number and its unit, as printed but for white space.
+    /// The number and its unit, as printed except for white space.
     pub text: String,
 }
 
-/// Units, longer names before their beginnings, and their power of 1024.
+/// Units and their powers of 1024. Longer names come before their prefixes.
 const UNITS: [(&[u8], u32); 14] = [
     (b"bytes", 0),
     (b"KiB", 1),
@@ -39,7 +39,7 @@ const SHORT_UNITS: [(&[u8], u32); 4] = [(b"K", 1), (b"M", 2), (b"G", 3), (b"T", 
 const MOST_DIGITS: usize = 24;
 
 impl Figure {
-    /// Reads a size at the beginning of a text without white space, and how long it is.
+    /// Reads a size at the beginning of a text without white space. Returns also its length.
     pub(crate) fn at(text: &[u8]) -> Option<(Self, usize)> {
         Self::with_units(text, &UNITS)
     }
@@ -60,7 +60,7 @@ impl Figure {
         ))
     }
 
-    /// Reads a number whose unit stands elsewhere.
+    /// Reads a number whose unit is elsewhere.
     pub(crate) fn plain_at(text: &[u8], unit: &'static str) -> Option<(Self, usize)> {
         let (digits, decimals, length) = number(text)?;
         let (name, power) = UNITS.iter().find(|(name, _)| *name == unit.as_bytes())?;
@@ -73,7 +73,7 @@ impl Figure {
     fn of(number: &[u8], digits: u128, decimals: u32, unit: &[u8], power: u32) -> Self {
         let scale = 10_u128.pow(decimals);
         let one = 1_u128 << (10 * power);
-        // Of digits there are too few for an overflow, but for absurd ones.
+        // There are too few digits for an overflow, except in absurd numbers.
         let bytes = digits.saturating_mul(one) / scale;
         let off = match power {
             0 => 0,
@@ -91,7 +91,7 @@ impl Figure {
         }
     }
 
-    /// How it was printed, and how far it may be off; empty of a size in bytes.
+    /// How it was printed, and its possible error; empty for a size in bytes.
     #[must_use]
     pub fn remark(&self) -> String {
         match self.off_bytes {
@@ -111,8 +111,8 @@ impl Figure {
     }
 }
 
-/// Digits with at most one point: the number without it, the digits after it, and the length. A comma is a point in some
-/// languages, and stands before thousands in others.
+/// Digits with at most one decimal point: the number without it, the digits after it, and the length. A comma is a decimal
+/// point in some languages, and separates thousands in others.
 fn number(text: &[u8]) -> Option<(u128, u32, usize)> {
     let whole = run(text);
     if whole == 0 || whole > MOST_DIGITS {
@@ -169,7 +169,7 @@ mod tests {
                 "{text}"
             );
         }
-        // Cut off, there is no size.
+        // A size that is cut off does not count.
         for text in ["20.00Mi", "20.00", "2.26G", "512byt", "", "MiB", ".5GiB"] {
             assert_eq!(Figure::at(text.as_bytes()), None, "{text}");
         }

@@ -1,5 +1,5 @@
-//! The forms of text: a file each. Each function gets a text without white space, and gives what it found with where
-//! that begins and ends in it.
+//! The forms of text, one file each. Each function gets a text without white space, and returns what it found with its
+//! beginning and end.
 
 pub(crate) mod driver;
 pub(crate) mod host;
@@ -12,7 +12,7 @@ pub(crate) mod xla;
 use crate::cursor::Cursor;
 use crate::record::Failure;
 
-/// A failure, and from where to where it stands.
+/// A failure, with its beginning and end.
 pub(crate) struct Found {
     pub(crate) start: usize,
     pub(crate) end: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// One that ends where a cursor stands.
+    /// A failure that ends at a cursor.
     fn up_to(cursor: &Cursor<'_>, start: usize, failure: Failure) -> Self {
         Self {
             start,

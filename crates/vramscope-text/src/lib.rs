@@ -1,18 +1,18 @@
-//! Finds reports of GPU memory in text, and says why memory ran out as far as text can tell.
+//! Finds reports of GPU memory in text, and explains why memory ran out as far as the text shows it.
 //!
-//! Two of three people with a memory problem have no snapshot but an error, or what a program printed. [`Reader`] takes
-//! such text in pieces, the logs of many ranks too, and keeps [`Record`]s: failed requests of every version of torch on
-//! all its devices, of XLA, llama.cpp and the driver, tables (`memory_summary()`, nvidia-smi, npu-smi), lines of
-//! frameworks. [`conclude`] says of a record why memory ran out, with how sure that is, and never more than its figures
-//! bear out: they are rounded, so each has bounds. [`whole`] puts the records of many ranks together.
+//! Two of three people with a memory problem have no snapshot, only an error or a program's output. [`Reader`] takes such
+//! text in pieces, even the logs of many ranks, and stores [`Record`]s: failed requests of every version of torch on all its
+//! devices, of XLA, llama.cpp and the driver, tables (`memory_summary()`, nvidia-smi, npu-smi), lines of frameworks.
+//! [`conclude`] explains why memory ran out, and with what certainty, but never more than the figures support: they are
+//! rounded, so each has bounds. [`whole`] combines the records of many ranks.
 //!
 //! ```text
 //! pieces ─> reader ─> needles ─> compact, cursor ─> forms ─> record ─> conclude ─> whole
 //!                                         context (rank, framework, command) ─┘
 //! ```
 //!
-//! The reader looks only around needles, words that no ordinary line has. `forms` has a file per kind of text. What is cut off
-//! leads to fewer causes, never to others. The words are core's, as of snapshots.
+//! The reader examines only the surroundings of needles, words that no ordinary line has. `forms` has a file per kind of
+//! text. A text that is cut off leads to fewer causes, never to others. Causes are worded by core, as for snapshots.
 //!
 //! Units: all sizes are bytes. GB and GiB, MB and MiB are the same in all of these texts: their programs divide by
 //! powers of 1024 and only name the result differently. No file, clock or thread is touched.

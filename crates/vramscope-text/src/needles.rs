@@ -1,10 +1,10 @@
-//! Words that a text with something to tell has. All else is passed over as fast as memory can be read.
+//! Words that occur in every text with something to report. All other text is skipped as fast as memory can be read.
 
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// What a word may stand for.
+/// The kind of report that a word may belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// An error of an allocator or the driver.
@@ -13,21 +13,16 @@ pub(crate) enum Kind {
     Xla,
     /// The computer's own memory.
     Host,
-    /// `memory_summary()`.
     Summary,
-    /// nvidia-smi.
     NvidiaSmi,
-    /// npu-smi.
     NpuSmi,
-    /// A line of a framework.
     Log,
-    /// A command line.
     Command,
 }
 
 const NEEDLES: [(&str, Kind); 78] = [
     ("out of memory", Kind::Failure),
-    // Of errors whose first words are broken.
+    // For errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
     ("already allocated;", Kind::Failure),
     ("total capac", Kind::Failure),
@@ -118,7 +113,7 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Where each word stands in a text, and what it may stand for.
+/// The position of each word in a text, and its kind.
 pub(crate) fn find(text: &[u8]) -> impl Iterator<Item = (usize, Kind)> {
     let finder = FINDER.as_ref();
     let found = finder

@@ -1,7 +1,7 @@
-//! Reads a text piece by piece, in bounded memory, and keeps what it finds.
+//! Reads a text piece by piece, in bounded memory, and stores what it finds.
 //!
-//! The text goes through a window of fixed size. What is behind a place is kept for its traceback, and what is ahead of
-//! it for a message or table that begins there; so the same is found however the text is cut into pieces.
+//! The text passes through a window of fixed size. The text before a position is kept for its traceback, and the text after
+//! it for a message or table that begins there, so the result does not depend on how the text is divided into pieces.
 
 use std::io::{self, Read};
 
@@ -15,28 +15,27 @@ use crate::forms::{Found, driver, host, logs, tables, torch, vllm, xla};
 use crate::needles::{self, Kind, LONGEST};
 use crate::record::{Failure, Form, HostKind, Reading, Record, Report, Usage};
 
-/// The size of the window, in bytes.
 const WINDOW: usize = 1 << 20;
-/// What is kept before and ahead of the place that is looked at.
+/// Bytes kept before and after the current position.
 const AHEAD: usize = 64 << 10;
 const BEHIND: usize = 32 << 10;
 
-/// How far a message may go on, and how far before one of its words it may begin.
+/// Greatest length of a message, and greatest distance from its beginning to one of its words.
 const MESSAGE: usize = 4 << 10;
 const SHORT: usize = 1 << 10;
 const BEFORE: usize = 1 << 10;
 /// The same for the buffers of XLA.
 const BUFFERS: usize = 48 << 10;
-/// Longer than the first words of any of them, broken as they may be.
+/// Longer than the first words of any of them, even if broken.
 const HEAD: usize = 200;
-/// How much of a line before and behind a word is looked at, where the line has quantities or where it has an error.
+/// How much of a line is examined before and after a word, if the line has quantities or an error.
 const LINE: usize = 4 << 10;
 const NEAR: usize = 500;
 
-/// Most records that are kept, and most quantities of log lines.
+/// Most records stored, and most quantities of log lines.
 const MOST_RECORDS: usize = 1000;
 const MOST_USAGE: usize = 256;
-/// How many records back the same one is recognised.
+/// How many records back a repeated one is recognised.
 const SAME_WITHIN: usize = 64;
 
 /// Reads a text.
@@ -46,20 +45,20 @@ pub struct Reader {
     /// The offset of the window's first byte, and the number of lines before it.
     base: u64,
     base_lines: u64,
-    /// The place that lines were counted up to for the last log line, as an offset, and its line.
+    /// The position up to which lines were counted for the last log line, as an offset, and its line.
     counted: (u64, u64),
-    /// Up to where the window has been looked at, and up to where what was found reaches.
+    /// The end of the part of the window that was examined, and the end of what was found.
     looked: usize,
     taken: usize,
-    /// Up to where no message begins, and none of XLA: it has been looked for.
+    /// The end of the part that was searched without finding the beginning of a message, or of one of XLA.
     barren: [usize; 2],
     found: Reading,
     has_failure: bool,
-    /// Where the last failure of llama.cpp began, as an offset, and what was requested.
+    /// The offset at which the last failure of llama.cpp began, and its request.
     last_ggml: Option<(u64, Option<Figure>)>,
 }
 
-/// Reads a text that is at hand as a whole.
+/// Reads a complete text.
 #[must_use]
 pub fn read(text: &[u8]) -> Reading {
     let mut reader = Reader::default();
@@ -67,7 +66,7 @@ pub fn read(text: &[u8]) -> Reading {
     reader.finish()
 }
 
-/// Reads a text to its end, a piece at a time. `on_progress` is told how many bytes are read.
+/// Reads a text to its end, in pieces. `on_progress` receives the number of bytes read.
 ///
 /// # Errors
 ///
@@ -90,8 +89,7 @@ pub fn read_from(mut text: impl Read, mut on_progress: impl FnMut(u64)) -> io::R
 }
 
 impl Reader {
-    /// Takes the next piece of the text. NULs are passed over: without them, what PowerShell writes (UTF-16) is as good
-    /// as ASCII.
+    /// Takes the next piece of the text. NULs are skipped, so that PowerShell's output (UTF-16) reads like ASCII.
     pub fn feed(&mut self, text: &[u8]) {
         let mut from = 0;
         for nul in memchr_iter(0, text) {
@@ -113,7 +111,7 @@ impl Reader {
         }
     }
 
-    /// All that was found, after the last piece.
+    /// Everything that was found, after the last piece.
     #[must_use]
     pub fn finish(mut self) -> Reading {
         self.look(self.window.len());
@@ -124,11 +122,11 @@ impl Reader {
         self.found
     }
 
-    /// Looks at the window up to a place.
+    /// Examines the window up to a position.
     fn look(&mut self, to: usize) {
         let window = std::mem::take(&mut self.window);
         let end = window.len().min(to + LONGEST);
-        // A word may begin before the place and end behind it.
+        // A word may begin before the position and end after it.
         let from = self.looked;
         for (at, kind) in needles::find(&window[from..end]) {
             let at = from + at;
@@ -140,7 +138,7 @@ impl Reader {
         self.looked = to;
     }
 
-    /// Forgets what is far behind.
+    /// Drops text far before the position.
     fn move_on(&mut self) {
         let gone = self.looked.saturating_sub(BEHIND);
         self.base += gone as u64;
@@ -151,7 +149,6 @@ impl Reader {
         self.barren = self.barren.map(|to| to.saturating_sub(gone));
     }
 
-    /// Looks at a word.
     fn at(&mut self, window: &[u8], at: usize, kind: Kind) {
         match kind {
             Kind::Failure => {
@@ -194,7 +191,7 @@ impl Reader {
         }
     }
 
-    /// Looks for a message of several lines around a word.
+    /// Searches for a message of several lines around a word.
     fn message(&mut self, window: &[u8], at: usize, kind: Kind) -> bool {
         let is_xla = kind == Kind::Xla;
         if at + HEAD < self.barren[usize::from(is_xla)] {
@@ -219,7 +216,7 @@ impl Reader {
                 break;
             }
         }
-        // What begins later is found at its own words.
+        // A message that begins later is found at its own words.
         let begins = first
             .as_ref()
             .map_or(end, |found| start + compact.start(found.start));
@@ -230,7 +227,7 @@ impl Reader {
         }
     }
 
-    /// Looks for an error of the driver, or of a framework, in a line.
+    /// Searches a line for an error of the driver or of a framework.
     fn driver(&mut self, window: &[u8], at: usize) -> bool {
         let (start, line) = line_around(window, at, NEAR);
         let compact = Compact::of(line);
@@ -256,7 +253,7 @@ impl Reader {
         self.keep_failure(window, start, &compact, found)
     }
 
-    /// Whether a line says again what has just been said: llama.cpp has lines for the driver's error and for the buffer.
+    /// Whether a line repeats the previous failure: llama.cpp has lines for the driver's error and for the buffer.
     fn is_echo(&self, start: usize, found: &Failure) -> bool {
         if found.words == driver::GOT_AN_OOM {
             return self.has_failure;
@@ -264,7 +261,7 @@ impl Reader {
         if found.form != Form::Ggml && !found.words.starts_with("Vulkan") {
             return false;
         }
-        // Where the same was told before, no record was added.
+        // If that was a repetition, no record was added.
         let Some((last, requested)) = &self.last_ggml else {
             return false;
         };
@@ -298,7 +295,7 @@ impl Reader {
         true
     }
 
-    /// Looks for a failure of the computer's own memory in a line.
+    /// Searches a line for a failure of the computer's own memory.
     fn host(&mut self, window: &[u8], at: usize) {
         let (start, line) = line_around(window, at, NEAR);
         if is_source(line) {
@@ -308,7 +305,7 @@ impl Reader {
         let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
         if let Some((begin, failure)) = host::find(line, &Compact::of(line).bytes, &after) {
             let (begin, end) = (start + begin, start + line.len());
-            // Where a text begins with it, the name of a device's error may have been cut off.
+            // At the beginning of a text, the name of a device's error may have been cut off.
             let is_cut = self.base + begin as u64 == 0
                 && failure.kind == HostKind::Allocation
                 && failure.requested.is_none();
@@ -319,7 +316,7 @@ impl Reader {
         }
     }
 
-    /// Keeps a record, or counts it where the same stood just before.
+    /// Stores a record, or counts it if it repeats a recent one.
     fn keep(&mut self, window: &[u8], start: usize, end: usize, report: Report) {
         self.taken = self.taken.max(end);
         let (_, line) = line_around(window, start, NEAR);
@@ -366,7 +363,7 @@ impl Reader {
         });
     }
 
-    /// Keeps what a log line tells: of each quantity the first, the last and the highest.
+    /// Stores the quantities of a log line: the first, the last and the highest value of each.
     fn usage(&mut self, window: &[u8], start: usize, line: &[u8]) {
         let compact = Compact::of(line).bytes;
         let told = logs::told(&compact);
@@ -376,7 +373,7 @@ impl Reader {
         let from = teller(line);
         let line = self.next_line(window, start);
         for (tool, what, figure) in told {
-            // Each device has buffers of its own.
+            // Each device has its own buffers.
             let from = match tool == "llama.cpp" && from.is_empty() {
                 true => logs::buffer_device(&compact),
                 false => from.clone(),
@@ -408,7 +405,7 @@ impl Reader {
         }
     }
 
-    /// Does [`line`](Self::line) for places in the order of the text, of which there may be many.
+    /// [`line`](Self::line) for ascending positions, of which there may be many.
     fn next_line(&mut self, window: &[u8], at: usize) -> u64 {
         let (from, line) = self.counted;
         let here = self.base + at as u64;
@@ -422,13 +419,13 @@ impl Reader {
         line
     }
 
-    /// The number of the line at a place of the window, counted from 1.
+    /// The number of the line at a position of the window, counted from 1.
     fn line(&self, window: &[u8], at: usize) -> u64 {
         self.base_lines + memchr_iter(b'\n', &window[..at]).count() as u64 + 1
     }
 }
 
-/// Whether a line is of a program's source, as tracebacks show it: what it would say has not happened.
+/// Whether a line is source code, as in tracebacks: its message was not printed.
 fn is_source(line: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 16] = [
         b"print(",
@@ -454,7 +451,7 @@ fn is_source(line: &[u8]) -> bool {
         .any(|beginning| line.starts_with(beginning))
 }
 
-/// Whether the text around a place says that a time limit was reached, after which jobs are killed as well.
+/// Whether the text around a position says that a time limit was reached, which gets jobs killed as well.
 fn is_of_time_limit(window: &[u8], at: usize) -> bool {
     const WORDS: [&[u8]; 4] = [b"TIME LIMIT", b"time limit", b"TIMEOUT", b"walltime"];
     let near = &window[at.saturating_sub(SHORT)..window.len().min(at + SHORT)];
@@ -482,7 +479,7 @@ fn first_message(text: &[u8], is_xla: bool) -> Option<Found> {
     found.into_iter().flatten().min_by_key(|found| found.start)
 }
 
-/// The line around a place, and where it begins; of a long line only so many bytes on each side.
+/// The line around a position, and its beginning; of a long line only so many bytes on each side.
 fn line_around(window: &[u8], at: usize, near: usize) -> (usize, &[u8]) {
     let least = at.saturating_sub(near);
     let start = memrchr(b'\n', &window[least..at]).map_or(least, |end| least + end + 1);

@@ -1,4 +1,4 @@
-//! What a text tells of memory: plain data.
+//! Reports of memory in a text, as plain data.
 
 use serde::Serialize;
 
@@ -6,16 +6,16 @@ use crate::context::Framework;
 use crate::course::Course;
 use crate::figure::Figure;
 
-/// All that a text tells.
+/// Everything that a text reports.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Reading {
-    /// What was found, in the order of the text.
+    /// The records, in the order of the text.
     pub records: Vec<Record>,
-    /// Records that there were no places for.
+    /// Number of records beyond the limit.
     pub left_out: u64,
-    /// Memory that log lines tell, by what it is of.
+    /// Memory in log lines, by quantity.
     pub usage: Vec<Usage>,
-    /// The command line that started the program, if the text shows it; the last one before the first failure.
+    /// The last command line that started the program before the first failure, if the text shows it.
     pub command: Option<String>,
     /// Lines of the text.
     pub lines: u64,
@@ -24,7 +24,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Whether the text tells nothing of memory.
+    /// Whether the text reports nothing about memory.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.usage.is_empty()
@@ -38,20 +38,20 @@ pub struct Record {
     pub line: u64,
     /// The byte at which it begins, counted from 0.
     pub offset: u64,
-    /// How often the same stands in the text.
+    /// How often the record occurs in the text.
     pub times: u64,
-    /// Who told it, such as `rank 3`; empty if the text does not say.
+    /// Its source, such as `rank 3`; empty if the text does not name it.
     pub from: String,
     /// The framework that the traceback before it names.
     pub framework: Option<Framework>,
-    /// The innermost line of the traceback that is no library's, such as `train.py:10 step`; empty if there is none.
+    /// The innermost line of the traceback outside of libraries, such as `train.py:10 step`; empty if there is none.
     pub place: String,
-    /// What it tells.
+    /// Its content.
     pub report: Report,
 }
 
 impl Record {
-    /// Who told it: a rank, or else the device; empty if the text does not say.
+    /// Its source: a rank, or else the device; empty if the text does not name it.
     #[must_use]
     pub fn teller(&self) -> String {
         match &self.report {
@@ -62,12 +62,12 @@ impl Record {
         }
     }
 
-    /// The request that failed, and what the device had free.
+    /// The failed request, and the device's free memory.
     #[must_use]
     pub fn request(&self) -> (Option<&Figure>, Option<&Figure>) {
         match &self.report {
             Report::Failure(failure) => {
-                // What llama.cpp tells is from before it loaded the model.
+                // llama.cpp's figure is from before it loaded the model.
                 let is_then = failure.form != Form::Ggml;
                 let free = failure.free.as_ref().filter(|_| is_then);
                 (failure.requested.as_ref(), free)
@@ -78,7 +78,7 @@ impl Record {
     }
 }
 
-/// What a record tells.
+/// The content of a record.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
@@ -92,7 +92,7 @@ pub enum Report {
     Devices(Vec<DeviceUse>),
 }
 
-/// Whose device memory it is.
+/// The interface of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Api {
@@ -108,11 +108,11 @@ pub enum Api {
     Mps,
     /// Google's.
     Tpu,
-    /// The text does not say.
+    /// The text does not show it.
     Other,
 }
 
-/// The form of a failure's text, which tells what its figures mean.
+/// The form of a failure's text, which determines the meaning of its figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
@@ -130,7 +130,7 @@ pub enum Form {
     Ggml,
     /// XLA: JAX and TensorFlow.
     Xla,
-    /// Another framework, which tells its request at most: TensorFlow, Paddle, ONNX Runtime.
+    /// Another framework, which reports at most its request: TensorFlow, Paddle, ONNX Runtime.
     Other,
     /// SGLang before it serves: its own share is used up.
     SglangCache,
@@ -138,14 +138,14 @@ pub enum Form {
     VllmCache,
     /// vLLM before it serves: one request of full length needs more cache than there is.
     VllmLength,
-    /// vLLM before it loads: less is free than it is told to take.
+    /// vLLM before it loads: less is free than it is configured to take.
     VllmStart,
 }
 
-/// A request for device memory that failed. Figures are `None` where the text lacks them.
+/// A failed request for device memory. Figures are `None` if the text lacks them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Failure {
-    /// Whose device.
+    /// The device's interface.
     pub api: Api,
     /// The form of the text.
     pub form: Form,
@@ -155,25 +155,25 @@ pub struct Failure {
     pub requested: Option<Figure>,
     /// The capacity of the device.
     pub total: Option<Figure>,
-    /// What the device had free.
+    /// The device's free memory.
     pub free: Option<Figure>,
-    /// What this process may use at most.
+    /// The most that this process may use.
     pub allowed: Option<Figure>,
-    /// What this process held of the device, in all.
+    /// The device memory held by this process, in total.
     pub in_use: Option<Figure>,
-    /// What was allocated, what private pools keep included.
+    /// Allocated memory, including memory kept by private pools.
     pub allocated: Option<Figure>,
-    /// What private pools keep without using it, of `allocated`.
+    /// The part of `allocated` that private pools keep unused.
     pub in_pools: Option<Figure>,
-    /// What the allocator held without using it.
+    /// Memory that the allocator held unused.
     pub unallocated: Option<Figure>,
     /// Allocated by this process, but not by PyTorch (Apple's devices only).
     pub elsewhere: Option<Figure>,
-    /// Processes on the device. Where `in_use` is not told, this process may be one of them.
+    /// Processes on the device. If `in_use` is unknown, this process may be one of them.
     pub processes: Vec<Process>,
-    /// The largest buffers of a program of XLA, as it lists them.
+    /// The largest buffers of an XLA program, as it lists them.
     pub buffers: Vec<Buffer>,
-    /// The error itself, in a few words, where there are no figures.
+    /// The error in a few words, if there are no figures.
     pub words: String,
 }
 
@@ -200,7 +200,7 @@ impl Failure {
 }
 
 impl Failure {
-    /// Its sizes: the name of each in JSON, and the one for people.
+    /// Its sizes, each with its name in JSON and in text.
     #[must_use]
     pub fn figures(&self) -> [(&'static str, &'static str, Option<&Figure>); 9] {
         let free = match self.form {
@@ -230,11 +230,11 @@ impl Failure {
     }
 }
 
-/// PyTorch prints a size that it does not know as nearly 2^64 bytes (`17179869184.00 GiB`): from here on a size is none.
+/// PyTorch prints an unknown size as nearly 2^64 bytes (`17179869184.00 GiB`): from here on a number is not a size.
 const NO_SIZE: u64 = 1 << 60;
 
 impl Failure {
-    /// Takes sizes out that the program did not know. A request may be as large as it likes.
+    /// Removes sizes that the program did not know. A request may be of any size.
     pub(crate) fn forget_unknown(&mut self) {
         for figure in [
             &mut self.total,
@@ -256,53 +256,53 @@ impl Failure {
 /// A process on a device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Process {
-    /// Its number.
+    /// The process id.
     pub pid: u64,
-    /// What it held.
+    /// The memory that it held.
     pub held: Figure,
-    /// Its name, in tables that have it.
+    /// Its name, if the table has names.
     pub name: String,
 }
 
-/// A buffer of a program of XLA.
+/// A buffer of an XLA program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Buffer {
     /// Its size.
     pub size: Figure,
-    /// The line that made it, such as `models.py:689`; empty if there is none.
+    /// The source line that made it, such as `models.py:689`; empty if unknown.
     pub place: String,
     /// Its shape, such as `f32[4096,128,3]`.
     pub shape: String,
-    /// The operator, without where it is called.
+    /// The operator, without its call site.
     pub operator: String,
 }
 
 /// The computer's own memory ran out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HostFailure {
-    /// How that shows.
+    /// The evidence of it.
     pub kind: HostKind,
-    /// The request, if it is told.
+    /// The request, if known.
     pub requested: Option<Figure>,
 }
 
-/// How the text tells that the computer's own memory ran out.
+/// The evidence that the computer's own memory ran out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostKind {
-    /// The kernel says that it killed a process for it.
+    /// The kernel reports that it killed a process for it.
     Kernel,
     /// An allocation in the program failed.
     Allocation,
-    /// A process was killed by SIGKILL, and the text does not say by whom.
+    /// A process was killed by SIGKILL; the text does not say why.
     Killed,
     /// A worker of a data loader was killed.
     Worker,
     /// Shared memory (/dev/shm) was too small.
     SharedMemory,
-    /// Pinned memory could not be had.
+    /// Pinned memory was not available.
     Pinned,
-    /// Windows could not promise more memory: its paging file was too small.
+    /// Windows could not commit more memory: its paging file was too small.
     PagingFile,
 }
 
@@ -313,17 +313,17 @@ pub struct Summary {
     pub device: Option<u64>,
     /// Requests that failed.
     pub failures: Option<u64>,
-    /// Requests that succeeded only after cached memory was given back.
+    /// Requests that succeeded only after cached memory was released.
     pub retries: Option<u64>,
-    /// Allocated.
+    /// Allocated bytes.
     pub allocated: Option<Figure>,
-    /// The highest of that.
+    /// The highest `allocated`.
     pub peak_allocated: Option<Figure>,
-    /// Held by PyTorch.
+    /// Bytes held by PyTorch.
     pub reserved: Option<Figure>,
-    /// The highest of that.
+    /// The highest `reserved`.
     pub peak_reserved: Option<Figure>,
-    /// Free in segments that are partly in use, which cannot be given back.
+    /// Free bytes in segments that are partly in use, which cannot be released.
     pub not_releasable: Option<Figure>,
 }
 
@@ -332,7 +332,7 @@ pub struct Summary {
 pub struct DeviceUse {
     /// Its number.
     pub device: u64,
-    /// In use.
+    /// Memory in use.
     pub used: Figure,
     /// Its capacity.
     pub total: Figure,
@@ -340,25 +340,25 @@ pub struct DeviceUse {
     pub processes: Vec<Process>,
 }
 
-/// What log lines tell of one quantity.
+/// One quantity in log lines.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Usage {
-    /// Whose lines they are.
+    /// The framework that wrote the lines.
     pub tool: &'static str,
-    /// Who told it, such as `rank 3`; empty if the text does not say.
+    /// Its source, such as `rank 3`; empty if the text does not name it.
     pub from: String,
-    /// What it is.
+    /// The quantity.
     pub what: &'static str,
-    /// How many lines tell it.
+    /// Number of lines with it.
     pub count: u64,
-    /// The line of the first, counted from 1.
+    /// The first such line, counted from 1.
     pub line: u64,
-    /// The first.
+    /// The first value.
     pub first: Figure,
-    /// The last.
+    /// The last value.
     pub last: Figure,
-    /// The highest.
+    /// The highest value.
     pub highest: Figure,
-    /// All of them over the text.
+    /// All values over the text.
     pub course: Course,
 }

@@ -1,4 +1,4 @@
-//! The records of a whole text together: who failed first, who is odd.
+//! Combines the records of a whole text: who failed first, which rank is odd.
 
 use serde::Serialize;
 use vramscope_core::units::{Bytes, Count};
@@ -6,25 +6,25 @@ use vramscope_core::units::{Bytes, Count};
 use crate::conclude::{Class, conclude};
 use crate::record::{Failure, Reading, Record, Report};
 
-/// What a whole text tells.
+/// The conclusions from a whole text.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Whole {
     /// Number of different failures.
     pub failures: u64,
-    /// The place of the first failure among the records; the first of the device's, if there is one.
+    /// Index of the first failure among the records; of the first one of a device, if there is one.
     pub first: Option<usize>,
-    /// Who failed, in the order of the text, each once.
+    /// The sources of failures, in the order of the text, without repetitions.
     pub who: Vec<String>,
-    /// What is odd, a sentence each.
+    /// Odd ranks, one sentence each.
     pub odd: Vec<String>,
 }
 
-/// A rank is odd if it held this many percent more or less than the middle one.
+/// A rank is odd if it held this many percent more or less than the median rank.
 const ODD_PERCENT: u64 = 10;
-/// From this many on there is something usual.
+/// Fewest ranks for which there is a typical value.
 const LEAST_RANKS: usize = 3;
 
-/// Puts the records of a text together.
+/// Combines the records of a text.
 #[must_use]
 pub fn whole(reading: &Reading) -> Whole {
     let failed: Vec<(usize, &Record)> = reading
@@ -36,7 +36,7 @@ pub fn whole(reading: &Reading) -> Whole {
     let of_device = failed
         .iter()
         .find(|(_, record)| matches!(record.report, Report::Failure(_)));
-    // What the computer's memory did before is why the rest failed.
+    // A failure of the computer's memory before the device's is the reason for the rest.
     let first = match (failed.first(), of_device) {
         (Some((place, record)), Some((of_device, _))) => match &record.report {
             Report::Host(_) if !is_certain(record) => Some(*of_device),
@@ -62,10 +62,10 @@ pub fn whole(reading: &Reading) -> Whole {
     }
 }
 
-/// What another process must hold at least, in bytes, to be taken for a rank.
+/// Least bytes that another process must hold to be taken for a rank.
 const LEAST_OF_RANK: u64 = 1 << 30;
 
-/// Devices on which several ranks failed beside another process: of one computer each rank should have its own.
+/// Devices on which several ranks failed next to another process: on one computer each rank should have its own.
 fn shared_devices(failed: &[(usize, &Record)]) -> Vec<String> {
     let mut devices: Vec<(u64, Vec<&str>, u64)> = Vec::new();
     for (_, record) in failed {
@@ -103,12 +103,11 @@ fn shared_devices(failed: &[(usize, &Record)]) -> Vec<String> {
         .collect()
 }
 
-/// Said of a text in which nothing is found.
+/// The message for a text in which nothing is found.
 pub const NOTHING: &str = "Nothing here is in a form that vramscope knows: no out-of-memory error of PyTorch, XLA, llama.cpp or a driver, no \
                            table of nvidia-smi.";
 
-/// What is to be said of a whole text beside its failures: its summaries, what is odd, what is left out, and that there is
-/// nothing.
+/// The remarks on a whole text besides its failures: its summaries, odd ranks, omissions, or that there is nothing.
 #[must_use]
 pub fn notes(reading: &Reading, whole: &Whole) -> Vec<String> {
     let summaries = reading.records.iter().filter_map(summary_note);
@@ -147,7 +146,7 @@ fn summary_note(record: &Record) -> Option<String> {
     ))
 }
 
-/// Of how many ranks or devices a text tells failures, and their names, the first few of many; empty of one.
+/// The number and names of the ranks or devices that failed, only the first few of many; empty for a single one.
 #[must_use]
 pub fn who_failed(whole: &Whole) -> String {
     const MOST: usize = 8;
@@ -166,7 +165,7 @@ fn is_certain(record: &Record) -> bool {
     conclude(record).is_some_and(|told| told.main().sure == crate::conclude::Sure::Certain)
 }
 
-/// Who held far more or less than the others, and who failed for another reason.
+/// Ranks that held far more or less than the others, and ranks that failed for another reason.
 fn odd(failed: &[(usize, &Record)]) -> Vec<String> {
     let mut held: Vec<(String, u64)> = Vec::new();
     let mut classes: Vec<(String, Class)> = Vec::new();

@@ -31,11 +31,10 @@ const VERSION: &str = "1";
 /// Most words that are read, far more than the page writes: each choice costs some microseconds.
 const MOST_WORDS: usize = 256;
 
-/// The name of the view of a file of graphs.
 const GRAPH: &str = "graph";
 
-/// Characters that stay as they are. Spaces are encoded, so that links can be pasted into running text, and what a shell
-/// obeys within quotes or that ends them, since names come from strangers.
+/// Characters that stay as they are. Encoded are spaces, so that links can be pasted into running text, and characters
+/// that a shell interprets within quotes or that end the quotes, because names come from strangers.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -57,16 +56,16 @@ pub type Span = (f64, f64);
 /// An open file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileKey {
-    /// File name. One that is read from an address is as the page shows it: see [`invisible::escaped_line`].
+    /// File name. When read from an address it is as the page shows it: see [`invisible::escaped_line`].
     pub name: String,
-    /// Size in bytes; `None` if an address written by hand does not tell.
+    /// Size in bytes; `None` if an address written by hand omits it.
     pub bytes: Option<u64>,
     /// Number of its tab if it is open several times; 0 for the first.
     pub copy: u32,
 }
 
 impl FileKey {
-    /// The name, and behind a `~` the size. Without a size nothing stands behind it, and only a name that has a `~` itself needs one.
+    /// The name, then `~` and the size. Without a size the `~` is omitted, unless the name itself contains one.
     fn word(&self) -> String {
         match self.bytes {
             Some(bytes) => format!("{}~{bytes}", self.name),
@@ -88,7 +87,7 @@ impl FileKey {
     }
 }
 
-/// What the details are about.
+/// The object of the details.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Pinned {
     /// An allocation.
@@ -115,7 +114,7 @@ pub struct Pixel {
 }
 
 impl Pinned {
-    /// The word for the event. Allocations are told by their number.
+    /// The word for the event. Allocations are given by their number.
     const EVENT: &str = "event";
     /// The first word for a segment.
     const SEGMENT: &str = "segment";
@@ -169,7 +168,7 @@ pub struct DevicePlace {
     pub range: Option<Span>,
     /// The cursor's moment; `None` without a cursor.
     pub cursor: Option<u32>,
-    /// What is pinned; `None` if nothing is.
+    /// The pinned object; `None` if nothing is pinned.
     pub pinned: Option<Pinned>,
 }
 
@@ -179,9 +178,9 @@ pub struct DevicePlace {
 pub struct Address<C = (), G = ()> {
     /// The file; `None` for the start page.
     pub file: Option<FileKey>,
-    /// The view; `None` for files that have one of their own only, such as fleets and graphs.
+    /// The view; `None` for files with a single view of their own, such as fleets and graphs.
     pub view: Option<ViewKind>,
-    /// What colours stand for; `None` = what tells most of the file.
+    /// The meaning of colours; `None` for the most informative one of the file.
     pub colour_by: Option<Property>,
     /// The text of the search box.
     pub search: String,
@@ -281,7 +280,7 @@ where
         words.filter_map(|(key, value)| Some((key.to_owned(), value?)))
     }
 
-    /// Parses a text beside which only the file `name` can be meant. Then file and version may be left out.
+    /// Parses a text that can only refer to the file `name`, so that it may omit file and version.
     #[must_use]
     pub fn parse_of(text: &str, name: &str) -> Option<Self> {
         let words = text.strip_prefix('#').unwrap_or(text);
@@ -379,7 +378,7 @@ fn span(text: &str) -> Option<Span> {
     let (from, to) = text.split_once("..")?;
     let number = |text: &str| text.parse().ok().filter(|value: &f64| value.is_finite());
     let (from, to) = (number(from)?, number(to)?);
-    // What is shorter would be written as nothing.
+    // A shorter range would be written as an empty one.
     (to - from >= 1e-9).then_some((from, to))
 }
 
@@ -408,7 +407,7 @@ fn changed<T: Serialize + Default>(choices: &T) -> Vec<(String, Value)> {
     choices.filter(|choice| !first.contains(choice)).collect()
 }
 
-/// Every choice, with the key `view.choice`.
+/// All choices, with the key `view.choice`.
 fn flat<T: Serialize>(choices: &T) -> Vec<(String, Value)> {
     let Ok(Value::Object(views)) = serde_json::to_value(choices) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The part of the allocator's picture that is seen, and the outlines of what lies in it.
+//! The visible part of the allocator's picture, and outlines in it.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use vramscope_core::analysis::memory::allocator_state::AllocatorState;
 
 use crate::allocator_picture::StateLayout;
 
-/// The most device px of a window in either direction: larger than any screen.
+/// Most device px of a window in either direction: larger than any screen.
 pub const MOST_PX: u32 = 16_384;
 
-/// The most rectangles of an outline: more than can be seen.
+/// Most rectangles of an outline: more than anyone can see.
 const MOST_RECTS: usize = 500;
 
 /// A rectangle in css px of the whole picture: left, top, right, bottom.
 pub type RectCss = [f64; 4];
 
-/// The part of the picture that is seen.
+/// The visible part of the picture.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Window {
     /// Width in device px.
@@ -25,20 +25,20 @@ pub struct Window {
     pub height_px: u32,
     /// Device px per css px.
     pub pixel_ratio: f64,
-    /// Magnification of widths: 1 where everything fits.
+    /// Magnification of widths: 1 if everything fits.
     pub zoom: f64,
     /// Device px above the window.
     pub top_px: u32,
 }
 
 impl Window {
-    /// The rows of pixels that are seen.
+    /// The visible rows of pixels.
     #[must_use]
     pub fn rows(&self) -> Range<u32> {
         self.top_px..self.top_px.saturating_add(self.height_px.min(MOST_PX))
     }
 
-    /// Rectangles of device px in css px.
+    /// Converts rectangles from device px to css px.
     #[must_use]
     pub fn in_css(&self, rects: Vec<[f64; 4]>) -> Vec<RectCss> {
         let rects = rects.into_iter().take(MOST_RECTS);
@@ -50,14 +50,14 @@ impl Window {
 /// The outline of a range of addresses in the whole picture.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Outline {
-    /// The rectangles that are seen.
+    /// The visible rectangles.
     pub rects: Vec<RectCss>,
-    /// Top and bottom of the line on which the range begins, css px; `None` if it is in no segment.
+    /// Top and bottom of the line on which the range begins, css px; `None` if it is not in a segment.
     pub line_css: Option<(f64, f64)>,
 }
 
 impl Outline {
-    /// The outline of a number of bytes from an address on.
+    /// The outline of some bytes from an address on.
     #[must_use]
     pub fn of(
         state: &AllocatorState,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::units::Count;
 
-/// What the x axis counts.
+/// The unit of the x axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum XUnit {
@@ -34,9 +34,9 @@ pub struct Tick {
 
 const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// At most `most` ticks (at least 2) of the y axis; all labels have the same unit. They are powers of two bytes apart,
-/// so that they fall on round numbers of KiB, MiB or GiB. Where those have five digits and more, they are round decimals
-/// of the next unit instead.
+/// At most `most` ticks (at least 2) of the y axis, whose labels all have the same unit. They are powers of two bytes apart
+/// and so fall on round numbers of KiB, MiB or GiB. If these had five digits or more, round decimals of the next unit are
+/// used instead.
 #[must_use]
 pub fn y_ticks(view: &Viewport, most: usize) -> Vec<Tick> {
     let (min, max) = (view.y_min_bytes.max(0.0), view.y_max_bytes);
@@ -44,7 +44,7 @@ pub fn y_ticks(view: &Viewport, most: usize) -> Vec<Tick> {
         return Vec::new();
     }
     let least = (max - min) / most.max(2) as f64;
-    // Not by `powf`, whose tables would be 4 KiB of the page.
+    // Not computed with `powf`, whose tables would add 4 KiB to the page.
     let (mut step, mut doublings) = (1.0, 0);
     while step < least {
         step *= 2.0;
@@ -107,7 +107,7 @@ pub fn x_ticks(view: &Viewport, unit: XUnit, most: usize) -> Vec<Tick> {
 /// The multiples of `step` from `min` to `max`.
 fn multiples(min: f64, max: f64, step: f64) -> impl Iterator<Item = f64> {
     let first = (min / step).ceil();
-    // Multiplied rather than summed up, so that rounding errors do not add up.
+    // Multiplied rather than summed, so that rounding errors do not accumulate.
     let count = ((max / step).floor() - first + 1.0).clamp(0.0, 1_000.0) as u32;
     (0..count).map(move |i| (first + f64::from(i)) * step)
 }

@@ -1,4 +1,4 @@
-//! Call site and size, written into the bands of the timeline that have room for them.
+//! Writes call site and size into those bands of the timeline that have room.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::recording::Device;
@@ -14,17 +14,17 @@ use crate::viewport::Viewport;
 const FONT_CSS: f64 = 11.0;
 /// Space between a text and the left and right edge of its band, css px.
 const PAD_CSS: f64 = 6.0;
-/// A lower band would be a text with an edge, css px.
+/// In lower bands a text would be cut off or cramped, css px.
 const LEAST_HEIGHT_CSS: f64 = 18.0;
-/// Width of the shortest call sites, and of the longest that are read at a glance, css px.
+/// Width of the shortest call sites, and of the longest that can be read quickly, css px.
 const WIDTHS_CSS: (f64, f64) = (56.0, 260.0);
-/// More than this many texts are no help.
+/// Most texts; more would not help.
 const MOST_LABELS: usize = 32;
 
-/// The text of one band, and where it may stand.
+/// The text of one band, and its room.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BandLabel {
-    /// Where the band is alone.
+    /// The pixels that belong only to the band.
     pub room: BandRoom,
     /// The band's colour.
     pub rgb: Rgb,
@@ -37,31 +37,31 @@ pub struct BandLabel {
 /// Labels of one picture.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BandLabels {
-    /// The part of the data that the picture shows.
+    /// The part of the data visible in the picture.
     pub view: Viewport,
-    /// The labels of the largest bands, the largest first.
+    /// The labels of the largest bands, largest first.
     pub labels: Vec<BandLabel>,
 }
 
-/// Whose names the bands of a timeline have.
+/// The allocations that the bands of a timeline stand for.
 #[derive(Clone, Copy, Debug)]
 pub struct BandNames<'a> {
     /// The device of the allocations.
     pub device: Device<'a>,
-    /// Their order; `None` for the order of birth.
+    /// The order of the bands; `None` for the order of birth.
     pub restacked: Option<&'a Restacked>,
 }
 
 /// A drawn timeline.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawnBands<'a> {
-    /// The picture.
+    /// The pixels.
     pub frame: &'a Frame,
-    /// The part of the data that it shows.
+    /// The part of the data visible in it.
     pub view: Viewport,
-    /// Its bands.
+    /// The bands drawn.
     pub bands: &'a Bands<'a>,
-    /// Their colours.
+    /// The colours of the bands.
     pub paint: &'a Paint<'a>,
 }
 
@@ -100,7 +100,7 @@ impl BandLabels {
     }
 
     /// Draws the labels into a picture of `now` that fills `area`. If it shows another part of the data than the picture
-    /// that they were made for, they move with their bands.
+    /// that the labels were made for, they move with their bands.
     pub fn draw(&self, scene: &mut Scene, area: &Area, now: &Viewport, style: &Style<'_>) {
         let made = &self.view;
         let pad_px = PAD_CSS * style.pixel_ratio;
@@ -128,7 +128,7 @@ impl BandLabels {
             let ink = style.theme.ink_on(label.rgb);
             let letters = style.letters(FONT_CSS, ink, (Across::Left, Down::Middle));
             let (from_left, from_top) = area.origin();
-            // Whole px keep letters sharp.
+            // Whole px make letters sharp.
             let middle = (f64::midpoint(top, bottom) + style.pixel_ratio / 2.0).round();
             scene.text((from_left + left.round(), from_top + middle), text, letters);
         }
@@ -136,8 +136,7 @@ impl BandLabels {
 }
 
 impl BandLabel {
-    /// As much as fits of: file, line and function of the call site, and the size. `None` if that is less than file and
-    /// line.
+    /// As much of call site (file, line, function) and size as fits. `None` if file and line do not fit.
     fn text(&self, fits: impl Fn(&str) -> bool) -> Option<String> {
         let size = Bytes(self.bytes).to_string();
         if self.site.is_empty() {

@@ -1,5 +1,5 @@
-//! The differential flame graph: call paths of two sides in one graph, red where the second side
-//! has more, blue where it has less.
+//! The differential flame graph: call paths of two sides in one graph, red where the second side has more, blue where it
+//! has less.
 //!
 //! A node is as wide as its own amount and its children's together. With [`FlameWidth::Either`],
 //! the own amount is the larger one of both sides, so paths that only one side has are visible too,
@@ -27,7 +27,7 @@ const ROWS_MAX: u32 = 400;
 /// Tint of the smallest difference, as a share of the full colour.
 const LEAST_TINT: f64 = 0.12;
 
-/// What the width of a node means.
+/// The meaning of the width of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlameWidth {
@@ -42,7 +42,7 @@ pub enum FlameWidth {
     Difference,
 }
 
-/// What is counted.
+/// The unit of the amounts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeUnit {
@@ -67,7 +67,7 @@ impl ChangeUnit {
 /// Options of [`layout`].
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlameOptions {
-    /// What widths mean.
+    /// The meaning of widths.
     pub width: FlameWidth,
     /// The unit of widths and changes.
     pub unit: ChangeUnit,
@@ -113,7 +113,7 @@ impl ChangeFlame {
     }
 }
 
-/// Lays out the focus of a tree, what it calls, and its callers.
+/// Lays out the focus of a tree, its callees and its callers.
 #[must_use]
 pub fn layout(tree: &ChangeTree, options: &FlameOptions) -> ChangeFlame {
     if tree.is_empty() {
@@ -190,8 +190,8 @@ fn narrow(nodes: &[u32], scaled: impl Fn(u32) -> f64) -> Option<(u32, f64)> {
     (width >= LEAST_PX / 4.0).then_some((count, width))
 }
 
-/// The key of each node, by its path as in the [flame graph](crate::flame) of one side. So the
-/// focus stays when other moments are compared.
+/// The key of each node, computed from its path as in the [flame graph](crate::flame) of one side, so the focus stays when
+/// other moments are compared.
 #[must_use]
 pub fn keys(tree: &ChangeTree) -> Vec<NodeKey> {
     let hashes: Vec<u64> = tree.labels.iter().map(|label| stable_hash(label)).collect();

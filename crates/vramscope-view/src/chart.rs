@@ -26,7 +26,7 @@ impl Style<'_> {
 
     /// A text style of `css` css px. The painter chooses the font.
     pub(crate) fn chart_text(&self, css: f64, colour: Rgb, pos: Pos) -> TextStyle<'static> {
-        // Not by its name: making that small takes a table of all letters.
+        // No font name, because lower-casing it would need a table of all letters.
         (FontFamily::SansSerif, css * self.pixel_ratio)
             .into_font()
             .color(&rgb(colour))
@@ -203,7 +203,7 @@ pub fn draw_curves(
     }
 }
 
-/// Does [`draw_curves`] and marks the highest active memory with a dot.
+/// Calls [`draw_curves`], and marks the highest active memory with a dot.
 pub fn draw_curves_with_peak(
     scene: &mut Scene,
     area: &Area,

@@ -1,9 +1,9 @@
-//! Colours of the data: a few distinct ones for what matters, and a ring of paler hues for the rest.
+//! Colours of the data: a few distinct ones for the most important groups, and a ring of paler hues for the rest.
 //!
-//! Roles have the distinct colours in a fixed order. Of call sites and operators the largest have them
-//! ([`Leaders`]), and the others a hue of the ring. A text's colour comes from a hash of it, never from ids, so that the
-//! same code has the same colour in every view and in most files. Small steps of lightness tell neighbours of one colour
-//! apart.
+//! Roles have the distinct colours in a fixed order. The largest call sites and operators have distinct colours too
+//! ([`Leaders`]), and the others a hue of the ring. A text's colour is derived from its hash, never from ids, so the same
+//! code has the same colour in every view and in most files. Small steps of lightness separate neighbours of the same
+//! colour.
 
 mod leaders;
 
@@ -17,9 +17,9 @@ pub use crate::colour_spaces::{Rgb, linear, oklch, srgb8};
 pub(crate) use crate::colour_spaces::{linear12, sin_cos};
 use crate::theme::Theme;
 
-/// The distinct colours: offset from the theme's lightness, OKLCH chroma, and hue in degrees. A search has put them as
-/// far apart as it could, and from grey, for people with and without each kind of colour blindness. They are in the
-/// order of [`Role::ALL`], so that what often lies side by side differs most.
+/// The distinct colours: offset from the theme's lightness, OKLCH chroma, and hue in degrees. A search placed them as far
+/// as possible from each other and from grey, for people with and without each kind of colour blindness. They are in the
+/// order of [`Role::ALL`], so that roles often shown side by side differ most.
 const DISTINCT: [(f64, f64, f64); 9] = [
     // Parameters blue, gradients green, optimizer state purple, activations amber.
     (-0.021, 0.135, 269.0),
@@ -33,23 +33,22 @@ const DISTINCT: [(f64, f64, f64); 9] = [
     (-0.134, 0.163, 44.0),
     (-0.021, 0.156, 355.0),
 ];
-/// Hues on the ring.
 const HUES: usize = 8;
 /// OKLCH chroma of the ring.
 const CHROMA: f64 = 0.08;
-/// The first hue of the ring, in degrees; chosen by the test on colour blindness.
+/// The first hue of the ring, in degrees; chosen with the test on colour blindness.
 const FIRST_HUE: f64 = 33.0;
 /// Offsets of the ring from the theme's lightness; a text's hash chooses one.
 const TIERS: [f64; 4] = [0.0, -0.07, 0.06, -0.13];
-/// The palette's entry of unknown, after the distinct colours and the ring.
+/// The palette index of the colour for unknown, after the distinct colours and the ring.
 const UNKNOWN: usize = DISTINCT.len() + HUES * TIERS.len();
-/// Neighbours of one colour are alternately this much lighter and darker.
+/// Neighbours of the same colour are alternately this much lighter and darker.
 const STEP: f64 = 0.018;
 /// Number of colours of a scale.
 const SCALE: usize = 64;
 
-/// What the colours of a device's pictures mean unless the user chooses: roles, if those of most of its peak are
-/// known; else the code, or sizes where the file has no stacks.
+/// The default meaning of colours in a device's pictures: roles, if those of most of its peak are known; else the code, or
+/// sizes if the file has no stacks.
 #[must_use]
 pub fn usual(device: Device<'_>) -> Property {
     if PeakRoles::of(device).tells_most() {
@@ -61,7 +60,7 @@ pub fn usual(device: Device<'_>) -> Property {
     }
 }
 
-/// The same for its segments, which have no roles: the code that asked for them, or sizes where none has a stack.
+/// The default for its segments, which have no roles: the code that requested them, or sizes if none has a stack.
 #[must_use]
 pub fn usual_of_segments(device: Device<'_>) -> Property {
     let (snapshot, history, segments) = (device.snapshot(), device.history, device.segments());
@@ -78,7 +77,7 @@ pub fn usual_of_segments(device: Device<'_>) -> Property {
 pub struct ColourColumn {
     /// At most 256 colours.
     pub palette: Vec<Rgb>,
-    /// Per allocation, the index of its colour in the palette.
+    /// Index of each allocation's colour in the palette.
     pub index: Vec<u8>,
 }
 
@@ -93,7 +92,7 @@ impl ColourColumn {
             .unwrap_or_default()
     }
 
-    /// Colours by texts. `row_of`: per allocation, its row among the texts' hashes; `None` there has the colour of
+    /// Colours by text. `row_of`: for each allocation, the row of its text in the hashes; `None` there means the colour of
     /// unknown.
     #[must_use]
     pub fn by_text(
@@ -177,13 +176,13 @@ impl ColourColumn {
     }
 }
 
-/// The colour of a small number, without the step that tells neighbours apart.
+/// The colour of a small number, without the step that separates neighbours.
 #[must_use]
 pub fn ordinal_colour(theme: &Theme, ordinal: u32) -> Rgb {
     entry_colour(theme, ordinal_entry(ordinal), 0.0)
 }
 
-/// One of the distinct colours, chosen by a hash; for the names of lanes, which are few.
+/// One of the distinct colours, chosen by a hash; for lanes, which have few different names.
 #[must_use]
 pub fn distinct_colour(theme: &Theme, hash: u64) -> Rgb {
     entry_colour(theme, (hash % DISTINCT.len() as u64) as usize, 0.0)
@@ -223,8 +222,8 @@ fn ring_entry(hash: u64) -> usize {
     DISTINCT.len() + (hash % (HUES * TIERS.len()) as u64) as usize
 }
 
-/// The distinct colours first. On the ring, close numbers are three hues apart; all hues are used, because 3 and 8 have
-/// no common factor.
+/// The distinct colours first. On the ring, consecutive numbers are three hues apart, which reaches all hues because 3 and
+/// 8 have no common factor.
 fn ordinal_entry(ordinal: u32) -> usize {
     let ordinal = ordinal as usize;
     let Some(on_ring) = ordinal.checked_sub(DISTINCT.len()) else {

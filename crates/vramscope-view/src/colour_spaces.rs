@@ -19,11 +19,11 @@ pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgb {
     oklab_to_linear([lightness, 0.0, 0.0]).map(|v| srgb8(v as f32))
 }
 
-/// Sine and cosine of an angle in degrees. std's are right for any angle, however large, which takes the page 6 KB.
+/// Sine and cosine of an angle in degrees. std's are exact for any angle, however large, but add 6 KB to the page.
 pub(crate) fn sin_cos(degrees: f64) -> (f64, f64) {
     let quarters = (degrees / 90.0).round();
     let angle = (degrees - quarters * 90.0).to_radians();
-    // Taylor's series: up to 45 degrees all that is left out is below 1e-12.
+    // Taylor's series: up to 45 degrees the terms left out are below 1e-12.
     let series = |first: f64, from: u32| {
         let (mut term, mut sum) = (first, first);
         for n in (from..from + 12).step_by(2) {

@@ -94,7 +94,7 @@ fn least_distance(colours: &[Rgb], matrix: &[[f64; 3]; 3]) -> f64 {
 
 #[test]
 fn distinct_colours_are_far_apart_for_everyone() {
-    // Two adjacent colours can be told apart from a distance of about 0.01 in OKLab; these are told apart at a glance.
+    // Two adjacent colours are just distinguishable at a distance of about 0.01 in OKLab; these differ clearly.
     for theme in [Theme::light(), Theme::dark()] {
         let mut all: Vec<Rgb> = Role::ALL.map(|role| role_colour(&theme, role)).into();
         all.extend([theme.background]);

@@ -1,4 +1,4 @@
-//! How much of each pixel is covered by rectangles, in one pass over the pixels.
+//! Computes how much of each pixel is covered by rectangles, in one pass over the pixels.
 //!
 //! A rectangle covers a pixel by the product of the covered parts of its column and its row. Along
 //! a row, coverage therefore changes at no more than four pixels, two at each end, and so it does
@@ -6,13 +6,13 @@
 //! costs O(rectangles + pixels) whatever their sizes. All sums are integers, so what was added is
 //! subtracted again exactly.
 //!
-//! A picture is drawn in stripes of some rows, whose changes stay in the processor's cache.
+//! A picture is drawn in stripes of a few rows, whose changes fit into the processor's cache.
 
 use std::ops::Range;
 
 /// The coverage of a whole pixel. With 12 bits of light, sums of up to 16 layers fit into 31 bits.
 pub(crate) const WHOLE: f32 = 32_768.0;
-/// Changes of a stripe, about.
+/// Approximate number of changes in a stripe.
 const STRIPE: usize = 1 << 15;
 
 /// Red, green, blue (12-bit light × coverage), and the coverage in a unit that the caller chooses.
@@ -54,29 +54,29 @@ sum!(i64);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage<T> {
     width_px: usize,
-    /// The first row of the stripe, and the number of its rows.
+    /// First row of the stripe.
     first_px: usize,
     height_px: usize,
-    /// What is covered in a row alone.
+    /// Coverage that affects a single row.
     once: Changes<T>,
-    /// What is covered from a row on.
+    /// Coverage that starts or ends at a row and continues below.
     on: Changes<T>,
     /// By column: the changes of `on` in all rows so far.
     columns: Vec<Sums<T>>,
 }
 
-/// How coverage changes from the pixel to the left, by row and column of a stripe. Rows have two more than pixels, as a
-/// rectangle may end behind the last.
+/// Changes of coverage from each pixel to the next, by row and column of a stripe. Rows have two more entries than pixels,
+/// because a rectangle may end after the last pixel.
 #[derive(Clone, Debug, Default)]
 struct Changes<T> {
     cells: Vec<Sums<T>>,
-    /// Cells of a row.
+    /// Entries per row.
     width: usize,
-    /// By row: whether it has changes.
+    /// Whether each row has changes.
     is_changed: Vec<bool>,
 }
 
-/// The stripes of a picture of this width: the rows of each, and its part of the pixels.
+/// Divides a picture of this width into stripes: the rows of each, and their pixels.
 pub(crate) fn stripes(
     rgba: &mut [u8],
     width_px: u32,
@@ -91,7 +91,7 @@ pub(crate) fn stripes(
 }
 
 impl<T: Sum> Coverage<T> {
-    /// Starts a stripe, without rectangles.
+    /// Starts an empty stripe.
     pub(crate) fn begin(&mut self, width_px: u32, rows: Range<usize>) {
         (self.width_px, self.first_px) = (width_px as usize, rows.start);
         self.height_px = rows.len();
@@ -102,9 +102,8 @@ impl<T: Sum> Coverage<T> {
         self.columns.resize(self.width_px, [T::default(); 4]);
     }
 
-    /// Adds the part of a rectangle that lies in the stripe. It is in px of the picture, clipped to it; y grows
-    /// downwards. It consists of parts side by side from `left` on, each with its right end and what a whole pixel of it
-    /// adds to the sums.
+    /// Adds the part of a rectangle that lies in the stripe. It is in px of the picture, clipped to it; y grows downwards.
+    /// It consists of adjacent parts from `left` on, each with its right end and what a whole pixel of it adds to the sums.
     #[inline]
     pub(crate) fn add<const PARTS: usize>(
         &mut self,
@@ -135,7 +134,7 @@ impl<T: Sum> Coverage<T> {
     pub(crate) fn pixels(&mut self, rgba: &mut [u8], look: impl Fn(Sums<T>) -> [u8; 4]) {
         let row_bytes = (self.width_px * 4).max(1);
         let nothing = [T::default(); 4];
-        // After a row with something of its own the next one differs, too.
+        // After a row with changes of its own, the next one differs too.
         let mut differs = true;
         for row in 0..rgba.len() / row_bytes {
             let (above, pixels) = rgba.split_at_mut(row * row_bytes);
@@ -167,7 +166,7 @@ impl<T: Sum> Coverage<T> {
 }
 
 impl<T: Sum> Changes<T> {
-    /// Makes room for a stripe. What was drawn has left no changes.
+    /// Makes room for a stripe. After drawing, no changes are left.
     fn resize(&mut self, width_px: usize, height_px: usize) {
         self.width = width_px + 2;
         self.cells.resize(self.width * height_px, [T::default(); 4]);
@@ -179,8 +178,8 @@ impl<T: Sum> Changes<T> {
         &mut self.cells[row * self.width..(row + 1) * self.width]
     }
 
-    /// Adds what the parts of a rectangle cover, where it has this part of a row's height. A rectangle that reaches the
-    /// last row has no end below it.
+    /// Adds the parts of a rectangle to a row, of whose height they cover this share. A rectangle that reaches the last row
+    /// has no end below it.
     #[inline]
     fn add<const PARTS: usize>(
         &mut self,
@@ -233,14 +232,14 @@ fn plus<T: Sum>(a: Sums<T>, b: Sums<T>) -> Sums<T> {
     std::array::from_fn(|c| a[c].plus(b[c]))
 }
 
-/// The whole part of a number that is not negative.
+/// The integer part of a non-negative number.
 #[inline]
 fn whole(px: f32) -> usize {
     px as u32 as usize
 }
 
-/// The nearest whole number. Adding 1.5 · 2^23 leaves it in the low bits: one instruction, where rounding would be a
-/// function call.
+/// The nearest whole number. Adding 1.5 · 2^23 leaves it in the low bits, which takes one instruction instead of a
+/// function call for rounding.
 #[inline]
 fn rounded(value: f32) -> i32 {
     (value + 12_582_912.0).to_bits() as i32 - 0x4b40_0000

@@ -1,5 +1,4 @@
-//! The decorations above and over a range of the x axis: lanes of named ranges, marks, reserved
-//! memory, private pools.
+//! The decorations above and on top of a range of the x axis: lanes of named ranges, marks, reserved memory, private pools.
 //!
 //! They are computed for one viewport, and drawn in it or in a later one until its own arrive.
 //! [`Header`](crate::header::Header) and [`Lines`](crate::lines::Lines) draw them.
@@ -33,7 +32,7 @@ pub struct Sources<'a> {
     pub bands: &'a Bands<'a>,
     /// The timeline's index.
     pub index: &'a TimelineIndex,
-    /// Reserved memory; empty if it is not drawn, nor [`DriverPools`] then.
+    /// Reserved memory; empty if neither it nor [`DriverPools`] is drawn.
     pub reserved_steps: &'a Steps,
     /// Reserved memory in a replay with other settings; empty if none is drawn.
     pub replayed_steps: &'a Steps,
@@ -42,7 +41,7 @@ pub struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// The most reserved bytes that are drawn, with what no segment shows; 0 if none are drawn.
+    /// The most reserved bytes that are drawn, including memory in no known segment; 0 if none are drawn.
     #[must_use]
     pub fn most_held_bytes(&self) -> u64 {
         match most_bytes(self.reserved_steps) {
@@ -52,7 +51,7 @@ impl Sources<'_> {
     }
 }
 
-/// The decorations above and over a range of the x axis.
+/// The decorations above and on top of a range of the x axis.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Decorations {
     /// In the order of [`Lanes::lanes`](vramscope_core::analysis::time::lanes::Lanes::lanes).
@@ -65,18 +64,18 @@ pub struct Decorations {
     pub replayed: Curve,
     /// The envelopes of the private pools, from the bottom up.
     pub pools: Vec<PoolEnvelope>,
-    /// What a driver said of its pools.
+    /// The driver's memory pools.
     pub driver: DriverPools,
 }
 
-/// What the driver said of its memory pools, in captured snapshots.
+/// The driver's own figures for its memory pools, in captured snapshots.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DriverPools {
-    /// What they hold; empty if it is not drawn or not known.
+    /// Reserved bytes of the pools; empty if not drawn or not known.
     pub reserved: Curve,
-    /// What of that is in use.
+    /// Bytes of them in use.
     pub used: Curve,
-    /// What no segment shows, on top of reserved memory.
+    /// Memory in no known segment, stacked on reserved memory.
     pub unplaced: Envelope,
 }
 
@@ -103,7 +102,7 @@ impl DriverPools {
 /// The visible items of a lane.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DecoratedLane {
-    /// What the lane's ranges are.
+    /// The kind of the lane's ranges.
     pub kind: LaneKind,
     /// The items of each row, outermost ranges first; only the first [`MOST_ROWS`] rows.
     pub rows: Vec<Vec<NamedItem>>,
@@ -112,7 +111,7 @@ pub struct DecoratedLane {
 /// A range, or several narrow ones drawn as one.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NamedItem {
-    /// Position, and number of ranges.
+    /// Position and number of ranges.
     pub item: Item,
     /// The name of the ranges; empty if they differ.
     pub name: String,
@@ -122,16 +121,16 @@ pub struct NamedItem {
     pub moments: Moments,
     /// Whether it is a single range whose start or end was not recorded.
     pub is_open: bool,
-    /// The program's colour for the ranges: red, green, blue; `None` without one, or if they differ.
+    /// The program's colour for the ranges: red, green, blue; `None` without one, or if the ranges differ.
     pub colour: Option<Rgb>,
-    /// Category and payload of a single range, in words; else empty.
+    /// Category and payload of a single range as text; else empty.
     pub about: String,
 }
 
 /// The envelope of a private pool.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PoolEnvelope {
-    /// The pool's name, or that of the sum of smaller pools, where there are very many.
+    /// The pool's name; if there are very many pools, the smaller ones are summed up under one name.
     pub pool: String,
     /// The name of its stream; empty for the default stream.
     pub stream: String,
@@ -244,8 +243,8 @@ fn about(snapshot: &Snapshot, range: &LaneRange) -> String {
     said.collect::<Vec<_>>().join(" · ")
 }
 
-/// A short form of a name: of a JSON object, the texts, and the numbers with their keys; of torch's own ranges of
-/// optimizers, what is behind the `#`.
+/// A short form of a name. For a JSON object: its texts, and its numbers with their keys. For torch's own ranges of
+/// optimizers: the part after the `#`.
 fn label(name: &str) -> String {
     use serde_json::{Map, Value};
     if let Some((_, optimizer)) =

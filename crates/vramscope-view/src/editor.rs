@@ -102,7 +102,6 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// A part of a pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Piece {
     Text(String),

@@ -1,4 +1,4 @@
-//! The extent of bands in the whole of a picture.
+//! The extent of bands within a whole picture.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::map::Lanes;
 use crate::raster::{Bands, ColumnSpan, NONE, TimelineIndex};
 use crate::viewport::{Bounds, Viewport};
 
-/// The most columns that [`edges`] looks at.
+/// Most columns that [`edges`] examines.
 const FIT_COLUMNS: u32 = 1_024;
 
 /// The extent of an allocation in the timeline and in the map.
@@ -27,7 +27,7 @@ pub struct AllocationExtent {
 }
 
 impl AllocationExtent {
-    /// The extent of an allocation of a device, whose timeline and map have these indexes.
+    /// The extent of an allocation of the device with this timeline and map.
     #[must_use]
     pub fn of(
         device: Device<'_>,
@@ -51,8 +51,8 @@ impl AllocationExtent {
     }
 }
 
-/// The lowest and the highest edge of neighbouring rows over their life, in bytes. The life is from one moment to
-/// another.
+/// The lowest and highest edge, in bytes, of neighbouring rows during a life given by its first moment and the moment
+/// after its last.
 #[must_use]
 pub fn edges(
     bands: &Bands<'_>,
@@ -85,7 +85,7 @@ pub fn edges(
     (lowest.min(highest), highest)
 }
 
-/// The spans of neighbouring rows, column by column of a picture. A column shows its highest moment.
+/// The spans of neighbouring rows in each column of a picture. A column shows its highest moment.
 #[must_use]
 pub fn column_spans(
     bands: &Bands<'_>,

@@ -1,10 +1,9 @@
 //! Flame graphs: a call tree as rows of boxes, each as wide as its weight.
 //!
-//! [`NodeKeys`] names nodes across trees, so that the focus stays when the next moment brings
-//! another tree. [`layout`](layout()) computes the boxes below a focus, [`FlameScene`] adds labels and
-//! colours for the page, and [`draw`](picture::draw) draws that into a
-//! [`Scene`](crate::scene::Scene). Siblings too narrow to see become one grey box that says how
-//! many they are, so nothing is left out silently.
+//! [`NodeKeys`] identifies nodes across trees, so that the focus stays when the next moment brings another tree.
+//! [`layout`](layout()) computes the boxes below a focus, [`FlameScene`] adds labels and colours for the page, and
+//! [`draw`](picture::draw) draws that into a [`Scene`](crate::scene::Scene). Siblings too narrow to see become one grey box
+//! with their number, so nothing is left out silently.
 //!
 //! [`open_rows`] and [`heavy_path`] show the same tree as a table.
 
@@ -44,7 +43,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The drawn row, from the top, of the tree's row `row` (0 is the root) of `rows`.
+    /// The row in the picture, from the top, of the tree's row `row` (0 is the root) of `rows`.
     #[must_use]
     pub fn place(self, row: u32, rows: u32) -> u32 {
         match self {

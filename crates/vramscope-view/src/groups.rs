@@ -1,4 +1,4 @@
-//! The groups that a property divides the allocations of a snapshot into, with their colours.
+//! The groups into which a property divides the allocations of a snapshot, with their colours.
 
 mod segments;
 #[cfg(test)]
@@ -36,17 +36,17 @@ pub struct Groups {
     by: By,
 }
 
-/// How a group turns into a filter.
+/// How to make the filter of a group.
 #[derive(Clone, Debug, Default)]
 enum By {
-    /// There is no filter.
+    /// No filters.
     #[default]
     Nothing,
     Size,
     Birth(BirthParts),
-    /// Per group, its filter.
+    /// The filter of each group.
     Filters(Vec<Filter>),
-    /// By the label of each group but the last, which is of what has no name and has this filter.
+    /// From the label of the group; the last group, of allocations without a name, has this filter.
     Name(Property, Filter),
 }
 
@@ -94,7 +94,7 @@ pub struct GroupTotal {
 }
 
 impl Groups {
-    /// Groups a device's allocations by a property with colours. `leaders` are those of the recording's call sites.
+    /// Groups a device's allocations by a property, with colours. `leaders` are those of the recording's call sites.
     #[must_use]
     pub fn of(by: Property, theme: &Theme, leaders: &Leaders, device: Device<'_>) -> Self {
         let table = &device.history.allocations;
@@ -106,7 +106,7 @@ impl Groups {
         let Some(names) = names else {
             return Self::default();
         };
-        // Of names there may be many, so their filters are made when they are asked for.
+        // There may be many names, so their filters are made on demand.
         let filters = match (by.kind(), rows::without_name(by, &names)) {
             (Kind::Name, Some(without)) => By::Name(by, without),
             (Kind::Name, None) => By::Nothing,
@@ -135,8 +135,8 @@ impl Groups {
         }
     }
 
-    /// The filter that finds exactly the allocations of a group; `None` for groups of segments, and for names that no
-    /// filter tells exactly.
+    /// The filter that finds exactly the allocations of a group; `None` for groups of segments, and for names that no filter
+    /// matches exactly.
     #[must_use]
     pub fn filter(&self, group: u32) -> Option<Filter> {
         let place = group as usize;
@@ -157,7 +157,7 @@ impl Groups {
         }
     }
 
-    /// Groups with a name each, coloured by it. The last is of what has none.
+    /// One group per name, coloured by name. The last is for rows without a name.
     fn by_name(theme: &Theme, leaders: &Leaders, names: Names<'_>, rows: usize) -> Self {
         let hashes = names.labels.iter().map(|label| Some(stable_hash(label)));
         let hashes: Vec<Option<u64>> = hashes.chain([None]).collect();
@@ -172,7 +172,7 @@ impl Groups {
         }
     }
 
-    /// Numbered groups. The last is for rows without a number. `hue` chooses a group's colour by its number and label.
+    /// Numbered groups. The last is for rows without a number. `hue` chooses a group's colour from its number and label.
     fn by_number(
         theme: &Theme,
         labels: Vec<String>,
@@ -248,7 +248,7 @@ impl Groups {
         }
     }
 
-    /// The colour of a row's group, as the legend shows it.
+    /// The colour of a row's group in the legend.
     #[must_use]
     pub fn rgb_of(&self, row: usize) -> Rgb {
         let group = self.group_of.get(row).map(|&group| group as usize);
@@ -279,8 +279,8 @@ impl Groups {
         totals
     }
 
-    /// The lines of a legend, at most `most`: the totals of `selected` rows, and then, without bytes, groups that none of
-    /// these is of but that a picture of these moments shows, those with the largest areas first.
+    /// The lines of a legend, at most `most`: the totals of the `selected` rows, followed by further groups that a picture
+    /// of these moments shows, without bytes, largest areas first.
     #[must_use]
     pub fn legend(
         &self,
@@ -317,17 +317,17 @@ impl Groups {
     }
 }
 
-/// The most lines of a legend about what is not selected: about as many as there are distinct colours.
+/// Most lines for groups that are not selected: about as many as there are distinct colours.
 const OTHERS: usize = 10;
 
-/// What a picture draws, by row.
+/// The rows that a picture draws.
 #[derive(Clone, Copy, Debug)]
 pub struct Lives<'a> {
-    /// The first moment of each.
+    /// First moment of each.
     pub born: &'a [u32],
-    /// The moment after the last.
+    /// Moment after the last of each.
     pub died: &'a [u32],
-    /// Size of each.
+    /// Bytes of each.
     pub bytes: &'a [u64],
 }
 
@@ -354,7 +354,7 @@ impl<'a> Lives<'a> {
     }
 }
 
-/// The labels of names, the last for what has none, and the group of each row.
+/// The labels of names, the last one for rows without a name, and the group of each row.
 fn labelled(names: &Names<'_>, rows: usize) -> (Vec<String>, Vec<u32>) {
     let labels = names.labels.iter().chain([&names.unknown]);
     let labels = labels.map(|label| label.clone().into_owned());
@@ -371,7 +371,7 @@ fn by_order(number: u32, _: &str) -> Option<u32> {
     Some(number)
 }
 
-/// Roles, and categories of the same name, have the roles' colours; other categories have those after them.
+/// Roles, and categories named like roles, have the roles' colours; other categories have the following ones.
 fn by_role(number: u32, label: &str) -> Option<u32> {
     let is_named = |role: &Role| [role.label(), role.word()].contains(&label);
     match Role::ALL.into_iter().find(is_named) {

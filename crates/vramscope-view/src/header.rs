@@ -22,7 +22,7 @@ pub struct Header {
     pub height_css: f64,
 }
 
-/// What is under the pointer.
+/// The object under the pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// An item of a lane.
@@ -55,9 +55,8 @@ impl Header {
         }
     }
 
-    /// What is at (`x_px`, `y_css`): device px from the left of the picture, css px from the top of
-    /// the header. `items` returns the items of a row, given the numbers of lane and row. `None` if
-    /// nothing is there.
+    /// The object at (`x_px`, `y_css`): device px from the left of the picture, css px from the top of the header. `items`
+    /// returns the items of a row, given the numbers of lane and row.
     #[must_use]
     pub fn at<'a>(
         &self,

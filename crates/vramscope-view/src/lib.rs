@@ -1,7 +1,6 @@
-//! Turns an analysed snapshot into pictures for the page, the command line's plots and the
-//! tests.
+//! Turns an analysed snapshot into pictures for the page, the command line's plots and the tests.
 //!
-//! Values in, values out: no DOM, I/O, clock or threads. The same code runs natively and in wasm.
+//! Pure functions: no DOM, I/O, clock or threads. The same code runs natively and in wasm.
 //!
 //! - [`raster`]: the stacked timeline of every allocation as pixels, exact at every zoom;
 //! - [`band_labels`]: texts in its bands;
@@ -21,8 +20,8 @@
 //!   buffers;
 //! - [`groups`]: the names that the colours stand for, for a whole snapshot;
 //! - [`change_flame`], [`stacked_curves`]: two sides compared, by call path and over time;
-//! - [`header`], [`lanes`], [`lines`], [`marks`], [`reserved`], [`ruler`], [`decorations`]: what is drawn
-//!   above and over the timeline;
+//! - [`header`], [`lanes`], [`lines`], [`marks`], [`reserved`], [`ruler`], [`decorations`]: everything drawn above and on
+//!   top of the timeline;
 //! - [`waterfall`], [`reserved_chart`]: the steps from ideal to real memory, and reserved memory
 //!   under other settings;
 //! - [`segment_bands`]: the columns of the segment timeline;

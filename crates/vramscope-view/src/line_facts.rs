@@ -1,4 +1,4 @@
-//! The lanes, marks and lines that a device has to show above and over its picture.
+//! The lanes, marks and lines that a device can show above and on top of its picture.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::memory::capacity::Capacity;
@@ -15,13 +15,13 @@ use crate::marks::track;
 pub struct LineFacts {
     /// Lanes from the top down.
     pub lanes: Vec<LaneFacts>,
-    /// Whether there are marks on each [`track`]: those of the program, and those of segments.
+    /// Whether each [`track`] has marks: that of the program, and that of segments.
     pub tracks: [bool; 2],
-    /// The device's memory; `None` if the file does not tell.
+    /// The device's memory; `None` if the file does not state it.
     pub capacity: Option<Capacity>,
-    /// Whether there are private pools beside others.
+    /// Whether there are private pools besides other pools.
     pub has_pools: bool,
-    /// The most bytes of segments with what no segment shows, in captured snapshots; 0 if all is shown.
+    /// The most bytes of segments and of memory in no known segment, in captured snapshots; 0 if all memory is in segments.
     pub held_bytes: u64,
     /// Annotations before or after the recorded events.
     pub outside: u64,
@@ -34,7 +34,7 @@ pub struct LineFacts {
 pub struct LaneFacts {
     /// The kind of its ranges.
     pub kind: LaneKind,
-    /// The thread or stage that its ranges belong to; empty if unknown.
+    /// The thread or stage of its ranges; empty if unknown.
     pub name: String,
     /// Number of rows.
     pub rows: u32,
@@ -43,7 +43,7 @@ pub struct LaneFacts {
 }
 
 impl LineFacts {
-    /// The facts of a device.
+    /// Collects them from a device.
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
         let snapshot = device.snapshot();

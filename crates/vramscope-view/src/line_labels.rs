@@ -1,34 +1,32 @@
-//! Places for the labels of lines over a picture: beside their line, where neither a line nor another label is.
+//! Finds places for the labels of lines over a picture: beside their line, clear of lines and other labels.
 
 use crate::scene::Point;
 
 /// Space between a label and its line, css px.
 const AIR_CSS: f64 = 2.0;
 
-/// The end of its line that a label is as near to as possible.
+/// The end of a line that its label should be close to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
-    /// The left one.
     Left,
-    /// The right one.
     Right,
 }
 
-/// A rectangle from its upper left corner to its lower right one.
+/// A rectangle: its upper left and lower right corner.
 type Box = (Point, Point);
 
-/// The places of a picture that are not taken, device px.
+/// The free places of a picture, device px.
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
     picture: Box,
-    /// Each from left to right.
+    /// Points of each line, from left to right.
     lines: Vec<Vec<Point>>,
     labels: Vec<Box>,
     air: f64,
 }
 
 impl Room {
-    /// A picture between two corners, with lines over it; each goes from left to right.
+    /// A picture between two corners, with lines over it, each from left to right.
     pub(crate) fn new(picture: Box, lines: Vec<Vec<Point>>, pixel_ratio: f64) -> Self {
         Self {
             picture,
@@ -38,13 +36,13 @@ impl Room {
         }
     }
 
-    /// Keeps labels away from a rectangle.
+    /// Reserves a rectangle.
     pub(crate) fn take(&mut self, taken: Box) {
         self.labels.push(taken);
     }
 
-    /// The upper left corner of a label of this size above a line, as near to that end as there is room; below, where the
-    /// picture is, only if there is none above. It is taken from then on. `None` if there is no room.
+    /// The upper left corner of a label of this size next to a line, as close to that end as possible: above the line, or
+    /// below it, over the picture, only if there is no room above. The place is then reserved. `None` if there is no room.
     pub(crate) fn beside(
         &mut self,
         line: usize,
@@ -57,7 +55,7 @@ impl Room {
         if !fits {
             return None;
         }
-        // Steps of a label's height: finer ones would look the same.
+        // In steps of the label's height, because finer ones would look the same.
         let steps = ((last - first) / height) as u32;
         let found = [true, false].into_iter().find_map(|is_above| {
             (0..=steps).find_map(|step| {
@@ -93,7 +91,7 @@ impl Room {
     }
 }
 
-/// The least and the largest y of a line that goes from left to right, between two x; `None` where it is not.
+/// The least and the greatest y of a line, from left to right, between two x; `None` where the line does not extend.
 fn heights(line: &[Point], (from, to): (f64, f64)) -> Option<(f64, f64)> {
     let (first, last) = (line.first()?, line.last()?);
     if last.0 < from || first.0 > to {
@@ -137,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_label_avoids_other_lines() {
-        // Two lines close together at the top: one label has room below, the other where the lines part.
+        // Two lines close together at the top: one label fits below, the other where the lines diverge.
         let parting = vec![(10.0, 30.0), (200.0, 30.0), (200.0, 80.0), (410.0, 80.0)];
         let mut room = Room::new(PICTURE, vec![level(25.0), parting], 1.0);
         assert_eq!(room.beside(0, SIZE, End::Left), Some((209.0, 27.0)));
@@ -174,7 +172,7 @@ mod tests {
                 for ((left, top), (right, bottom)) in &placed {
                     prop_assert!(label.1.0 <= *left || *right <= x || label.1.1 <= *top || *bottom <= y);
                 }
-                // Every piece of every line, one by one.
+                // Every segment of every line.
                 for line in &lines {
                     for piece in line.windows(2) {
                         let over = piece[0].0 < x + width && piece[1].0 > x;

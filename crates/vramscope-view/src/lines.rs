@@ -1,5 +1,5 @@
-//! Lines over a picture: reserved memory, also as replayed with other settings, private pools, what a driver said of its
-//! pools, the device's capacity, rulers and failed allocations.
+//! Lines over a picture: reserved memory, also as replayed with other settings, private pools, the driver's own pools, the
+//! device's capacity, rulers and failed allocations.
 
 use vramscope_core::analysis::time::markers::MarkerKind;
 use vramscope_core::units::Bytes;
@@ -32,7 +32,7 @@ const POOL_OPACITY: f64 = 0.22;
 pub struct Lines<'a> {
     /// Curves and marks, computed for the visible range or for an earlier one.
     pub decorations: Option<&'a Decorations>,
-    /// The device's capacity; `None` if it is not drawn.
+    /// The device's capacity; `None` to omit it.
     pub capacity_bytes: Option<u64>,
     /// All rulers, including the one being drawn.
     pub rulers: &'a [Ruler],
@@ -68,14 +68,13 @@ struct Canvas<'a> {
     style: &'a Style<'a>,
 }
 
-/// A line with the label beside it.
+/// A line with its label.
 struct Named {
-    /// From left to right.
     points: Vec<Point>,
     width_css: f64,
     words: String,
     colour: Rgb,
-    /// The end at which its label is.
+    /// The end that its label is close to.
     end: End,
 }
 
@@ -84,7 +83,7 @@ struct Pool<'a> {
     envelope: &'a Envelope,
     name: String,
     colour: Rgb,
-    /// Its upper and its lower edge, from left to right.
+    /// The upper and the lower edge, from left to right.
     edges: [Vec<Point>; 2],
 }
 
@@ -113,7 +112,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// The lines that have a label. The last ones are drawn over the others.
+    /// The lines with a label. Later ones are drawn over earlier ones.
     fn named(&self) -> Vec<Named> {
         let theme = self.style.theme;
         let mut named = Vec::new();
@@ -174,14 +173,14 @@ impl Canvas<'_> {
         self.area.origin().1 + self.lines.view.y_px(bytes)
     }
 
-    /// The step curve of one of a curve's columns of values, from left to right.
+    /// The step curve of `values`, which are columns of `curve`, from left to right.
     fn steps(&self, curve: &Curve, values: &[u64]) -> Vec<Point> {
         let width = (curve.x_max - curve.x_min) / values.len().max(1) as f64;
         let x = |column: usize| self.x(curve.x_min + width * column as f64);
         steps(values, x, |bytes| self.y(bytes as f64))
     }
 
-    /// Writes a line's label where there is room, on a background that keeps it legible.
+    /// Writes a line's label where there is room, on a background that makes it legible.
     fn name(&self, scene: &mut Scene, room: &mut Room, (number, line): (usize, &Named)) {
         let width = self.style.width_px(&line.words, FONT_CSS, false) + self.css(2.0);
         let height = self.css(LABEL_CSS);
@@ -196,7 +195,7 @@ impl Canvas<'_> {
         scene.text(at, line.words.as_str(), letters);
     }
 
-    /// The envelopes of private pools, and of what no segment shows.
+    /// The envelopes of private pools, and of memory in no known segment.
     fn pools(&self) -> Vec<Pool<'_>> {
         let theme = self.style.theme;
         let Some(all) = self.lines.decorations else {
@@ -239,7 +238,7 @@ impl Canvas<'_> {
         self.name_pool(scene, room, pool);
     }
 
-    /// Writes the pool's name in its envelope, as far right as that is high enough.
+    /// Writes the pool's name in its envelope, as far right as the envelope is high enough.
     fn name_pool(&self, scene: &mut Scene, room: &mut Room, pool: &Pool<'_>) {
         let ((left, top), (width, _)) = (self.area.origin(), self.area.size());
         let name = pool.name.as_str();
@@ -272,7 +271,7 @@ impl Canvas<'_> {
         let text = format!("{bytes} · {along}");
         let width = self.style.width_px(&text, FONT_CSS, false) + self.css(10.0);
         let height = self.css(18.0);
-        // At the end that moves, but inside the picture.
+        // At the end being moved, but inside the picture.
         let ((x, y), room) = (self.area.origin(), self.area.size());
         let left = (x1 - x + self.css(6.0)).clamp(0.0, (room.0 - width).max(0.0)) + x;
         let top = (y1 - y - height - self.css(6.0)).clamp(0.0, (room.1 - height).max(0.0)) + y;
@@ -292,8 +291,7 @@ impl Canvas<'_> {
         half.ceil()
     }
 
-    /// Draws a label and an arrow above where allocations failed. Labels that would overlap an earlier
-    /// one are left out.
+    /// Draws a label and an arrow above failed allocations. Labels that would overlap an earlier one are left out.
     fn draw_failures(&self, scene: &mut Scene) {
         let theme = self.style.theme;
         let half_word = self.half_failure_px();
@@ -308,7 +306,7 @@ impl Canvas<'_> {
             .flat_map(|decorations| &decorations.marks);
         for mark in marks.filter(|mark| mark.kind == MarkerKind::Oom) {
             let x = left + self.lines.view.x_px(mark.x).clamp(0.0, width).round();
-            // Moved to the left at the end of a recording, where there is no room on the right.
+            // Shifted left at the end of a recording, where there is no room on the right.
             let middle = x.min(left + width - half_word).max(left + half_word);
             if middle - half_word < free_from {
                 continue;

@@ -30,12 +30,12 @@ pub struct Mark {
     pub last_moment: u32,
     /// Number of events, at least 1.
     pub count: u32,
-    /// Total bytes of the events; [`MarkerKind`] says what they count.
+    /// Total bytes of the events, counted as described at [`MarkerKind`].
     pub bytes: u64,
 }
 
-/// The marks within the viewport, sorted by kind, then from left to right. `cell_px` (device px) is
-/// the least distance between the first events of two marks of a kind. O(kinds · px · log events).
+/// The marks within the viewport, sorted by kind, then from left to right. `cell_px` (device px) is the least distance
+/// between the first events of two marks of a kind. O(kinds · px · log events).
 #[must_use]
 pub fn marks(markers: &Markers, bands: &Bands<'_>, view: &Viewport, cell_px: f64) -> Vec<Mark> {
     let cell_px = cell_px.max(1.0);

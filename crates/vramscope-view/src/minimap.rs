@@ -39,7 +39,7 @@ impl Minimap {
             let highest = index.highest_in(bands, moments);
             map.active_bytes.push(bands.total_bytes.at(highest));
             if !reserved_steps.is_empty() {
-                // The last step before the column's first moment still holds there.
+                // The last step before the column's first moment still applies there.
                 let begin = reserved_steps
                     .partition_point(|step| step.0 <= first)
                     .saturating_sub(1);
@@ -65,7 +65,7 @@ impl Minimap {
             .unwrap_or(0)
     }
 
-    /// The device's capacity, if its line leaves the curves a good part of the height.
+    /// The device's capacity, if drawing its line leaves enough of the height to the curves.
     #[must_use]
     pub fn shown_capacity(&self, capacity_bytes: Option<u64>) -> Option<u64> {
         let highest = self.highest_bytes();
@@ -73,13 +73,12 @@ impl Minimap {
     }
 }
 
-/// Least share of the height that the curves keep below the line of the capacity.
+/// Least share of the height for the curves below the line of the capacity.
 const LEAST_BELOW_CAPACITY: f64 = 0.25;
 /// Space above the highest value, as a share of the strip's height; otherwise a line at the top
 /// would be cut off.
 const AIR: f64 = 0.08;
-/// Ticks of training steps closer than this on average are left out: they would only turn the strip
-/// grey.
+/// Ticks of training steps closer than this on average are left out, because they would only turn the strip grey.
 const LEAST_STEP_CSS: f64 = 4.0;
 
 /// The contents of the strip.

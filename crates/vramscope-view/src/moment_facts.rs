@@ -1,16 +1,16 @@
-//! A moment of the timeline in figures.
+//! The figures of a moment of the timeline.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::recording::Device;
 
 use crate::raster::Bands;
 
-/// A moment of the timeline in figures.
+/// The figures of a moment of the timeline.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct MomentFacts {
     /// The state after this many events.
     pub moment: u32,
-    /// Its begin on the x axis.
+    /// Its start on the x axis.
     pub x: f64,
     /// µs since the Unix epoch; `None` without times.
     pub time_us: Option<i64>,

@@ -9,7 +9,7 @@ use crate::raster::Bands;
 /// An allocation that failed.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct OomMark {
-    /// Its place on the axis.
+    /// Position on the axis.
     pub x: f64,
     /// The moment that begins with it.
     pub moment: u32,
@@ -37,7 +37,7 @@ pub fn oom_marks(device: Device<'_>, bands: &Bands<'_>, columns: u32) -> Vec<Oom
     thinned(marks, bands.x_end(), columns)
 }
 
-/// A job that retries can fail a million times. The last failure of a column is kept, as it ended the job.
+/// A job that retries can fail a million times. A column shows its last failure, which ended the job.
 fn thinned(mut marks: Vec<OomMark>, x_end: f64, columns: u32) -> Vec<OomMark> {
     if marks.len() > columns as usize {
         marks.reverse();

@@ -1,4 +1,4 @@
-//! Reserved memory over the picture: its curve, and what private pools hold of it without using it.
+//! Reserved memory over the picture: its curve, and the part that private pools hold without using it.
 //!
 //! The gap between the active and the reserved curve is memory that the allocator holds unused at
 //! that moment. Memory of private pools cannot be used by others, so the unused part of each is
@@ -17,7 +17,7 @@ pub type Steps = [(u32, u64)];
 /// Most columns of a curve; more than any screen is wide.
 const MOST_COLUMNS: u32 = 16_384;
 
-/// A curve in columns of equal width over the viewport. A value holds for its whole column.
+/// A curve in columns of equal width over the viewport. A value applies to its whole column.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Curve {
     /// Left edge of the first column, in the axis's unit.
@@ -38,8 +38,9 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// The right end and the middle (device px from the left and the top) of a label of width `label_px`: as far right as the
-    /// envelope is nowhere lower than `least_px` under the label, with the middle visible. `None` if there is no such place.
+    /// The right end and the middle (device px from the left and the top) of a label of width `label_px`: as far right as
+    /// the envelope is at least `least_px` high under the whole label, with the middle visible. `None` if there is no such
+    /// place.
     #[must_use]
     pub fn label_px(&self, view: &Viewport, label_px: f64, least_px: f64) -> Option<(f64, f64)> {
         let (columns, width) = (self.low_bytes.len(), (label_px as usize).max(1));
@@ -58,13 +59,13 @@ impl Envelope {
     }
 }
 
-/// Least share of the height that the picture keeps when the capacity above it is drawn by default.
+/// Least share of the height for the picture when the capacity above it is drawn by default.
 const LEAST_BELOW_CAPACITY: f64 = 0.6;
-/// The same for reserved memory. It is less, because how far that is above the picture is what one wants to know.
+/// The same for reserved memory. It is lower, because the distance of that line above the picture is of interest.
 const LEAST_BELOW_RESERVED: f64 = 0.25;
 
-/// Whether the capacity is drawn by default over a picture of height `picture_bytes`: only if the picture keeps a large
-/// share of the height.
+/// Whether the capacity is drawn by default over a picture of height `picture_bytes`: only if that leaves the picture a
+/// large share of the height.
 #[must_use]
 pub fn capacity_leaves_room(capacity_bytes: u64, picture_bytes: u64) -> bool {
     leaves_room(capacity_bytes, picture_bytes, LEAST_BELOW_CAPACITY)
@@ -76,7 +77,7 @@ pub fn reserved_leaves_room(reserved_bytes: u64, picture_bytes: u64) -> bool {
     leaves_room(reserved_bytes, picture_bytes, LEAST_BELOW_RESERVED)
 }
 
-/// Whether a picture of height `picture_bytes` keeps at least this share of the height below a line.
+/// Whether a line leaves a picture of height `picture_bytes` at least this share of the height.
 pub(crate) fn leaves_room(line_bytes: u64, picture_bytes: u64, least_share: f64) -> bool {
     line_bytes as f64 * least_share <= picture_bytes as f64
 }
@@ -134,9 +135,8 @@ pub fn envelopes(
     stacked.collect()
 }
 
-/// A value per device px column of the viewport, from the first and last moment in it. A column
-/// without a moment (on the time axis) has the value of the column before, whose moment lasts
-/// through it.
+/// A value per device px column of the viewport, from the first and last moment in it. A column without a moment (on the
+/// time axis) has the value of the previous column, whose moment lasts through it.
 fn columns<T: Copy + Default>(
     bands: &Bands<'_>,
     view: &Viewport,

@@ -74,8 +74,7 @@ impl ReservedChart<'_> {
         }
     }
 
-    /// Which of `columns` columns is `x_px` device px from the box's left edge; `None` outside the
-    /// chart.
+    /// The index among `columns` columns at `x_px` device px from the box's left edge; `None` outside the chart.
     #[must_use]
     pub fn column_at(
         size_px: (u32, u32),

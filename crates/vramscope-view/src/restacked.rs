@@ -12,17 +12,17 @@ use crate::colour::ColourColumn;
 use crate::groups::Groups;
 use crate::raster::{Bands, Composition, Hit, NEVER, NONE, TimelineIndex, Totals};
 
-/// Which allocations the timeline stacks, and in what order.
+/// Which allocations the timeline stacks, and in which order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stacking {
-    /// Whether the allocations of one colour group lie together; else they are in the order of birth.
+    /// Whether the allocations of one colour group are adjacent; otherwise they are in the order of birth.
     pub by_group: bool,
-    /// Whether only what a search finds is stacked; else all, and the rest is dimmed.
+    /// Whether only allocations found by the search are stacked; otherwise all, with the rest dimmed.
     pub only_found: bool,
 }
 
-/// The pieces of segments in the memory pool that a search names, see [`Filter::pool`]; `None` if it names none.
+/// The pieces of segments in the memory pool named by a search, see [`Filter::pool`]; `None` if it names none.
 #[must_use]
 pub fn pieces_in_pool(segments: &SegmentHistory, search: &str) -> Option<BitSet> {
     let pool = Filter::parse(search).ok()?.pool()?;
@@ -33,12 +33,12 @@ pub fn pieces_in_pool(segments: &SegmentHistory, search: &str) -> Option<BitSet>
     Some(BitSet::from_fn(segments.len(), is_in))
 }
 
-/// Bands of another order, with what depends on it.
+/// Bands in another order, with everything that depends on the order.
 #[derive(Clone, Debug, Default)]
 pub struct Restacked {
-    /// Per row, its allocation.
+    /// The allocation of each row.
     allocation_of: Vec<u32>,
-    /// Per allocation, its row; [`NONE`] if it is not stacked.
+    /// The row of each allocation; [`NONE`] if it is not stacked.
     row_of: Vec<u32>,
     born: Vec<u32>,
     died: Vec<u32>,
@@ -50,12 +50,12 @@ pub struct Restacked {
     pub index: TimelineIndex,
     /// Colours of the rows.
     pub colours: ColourColumn,
-    /// Rows that the search finds; `None` if all rows are alike.
+    /// Rows found by the search; `None` without a search or if only these are stacked.
     pub matches: Option<BitSet>,
 }
 
 impl Restacked {
-    /// Stacks the bands of a device's allocations anew. `None` if the order of birth is asked for, and all of them.
+    /// Stacks the bands of a device's allocations anew. `None` if the order of birth and all allocations are requested.
     #[must_use]
     pub fn new(
         bands: &Bands<'_>,
@@ -78,7 +78,7 @@ impl Restacked {
             }
             false => NONE,
         };
-        // Within a group the order of birth stays.
+        // Within a group the order of birth is preserved.
         let order = rows_by_moment(ranks.len() + 1, bands.rows(), rank);
         let column = |of: &[u32]| {
             order
@@ -128,7 +128,7 @@ impl Restacked {
         }
     }
 
-    /// The rows of a set of allocations.
+    /// Converts a set of allocations into a set of rows.
     #[must_use]
     pub fn rows_of(&self, allocations: &BitSet) -> BitSet {
         let order = &self.allocation_of;
@@ -148,7 +148,7 @@ impl Restacked {
         (row != NONE).then_some(row as usize)
     }
 
-    /// The same hit with allocations instead of rows.
+    /// Converts the rows of a hit into allocations.
     #[must_use]
     pub fn named(&self, hit: Hit) -> Hit {
         let name = |row: u32| self.allocation_of(row as usize) as u32;
@@ -173,7 +173,7 @@ impl Restacked {
 
     /// Live bytes of the rows at each moment.
     fn totals(&self, moments: usize) -> Vec<u64> {
-        // Steps up and down in wrapping numbers, whose running sum is exact wherever it fits.
+        // Changes in wrapping numbers, whose running sum is exact wherever it fits.
         let mut steps = vec![0_u64; moments + 1];
         for (row, &bytes) in self.bytes.iter().enumerate() {
             let (born, died) = (self.born[row], self.died[row]);
@@ -199,7 +199,7 @@ impl Restacked {
     }
 }
 
-/// Per group, its place in the stack: groups with the largest areas are at the bottom, where they stay.
+/// The position of each group in the stack: groups with the largest areas are at the bottom, where they move least.
 fn ranks(bands: &Bands<'_>, groups: &Groups) -> Vec<u32> {
     let moments = bands.moments() as u32;
     let mut areas = vec![0_u128; groups.labels.len()];
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!((of.row_of(0), of.row_of(2)), (None, Some(1)));
         assert!(of.matches.is_none());
         assert_eq!(totals.iter().max(), Some(&(3 << 20)));
-        // Without a search there is nothing to choose by.
+        // Without a search there is nothing to select by.
         assert!(stacked(None, only).is_none());
         assert!(stacked(Some(&[1]), Stacking::default()).is_none());
     }

@@ -83,7 +83,7 @@ impl Scroll {
         first.saturating_sub(more).min(self.rows)..end.saturating_add(more).min(self.rows)
     }
 
-    /// The nearest top with a row completely visible.
+    /// The nearest top at which a row is completely visible.
     #[must_use]
     pub fn reveal(&self, top: f64, row: u32) -> f64 {
         let start = f64::from(row) * self.row_px;
@@ -91,14 +91,14 @@ impl Scroll {
         self.clamp(top.min(start).max(end - self.view_px))
     }
 
-    /// The top with a row in the middle.
+    /// The top at which a row is in the middle.
     #[must_use]
     pub fn centre(&self, row: u32) -> f64 {
         let middle = (f64::from(row) + 0.5) * self.row_px;
         self.clamp(middle - self.view_px / 2.0)
     }
 
-    /// Rows to move by a page up or down: one less than are completely visible, at least 1.
+    /// Rows to move by a page up or down: one less than completely fit, at least 1.
     #[must_use]
     pub fn page(&self) -> u32 {
         ((self.view_px / self.row_px.max(1.0)) as u32)
@@ -106,8 +106,8 @@ impl Scroll {
             .max(1)
     }
 
-    /// The position of a row in the scrolled element, when that is at
-    /// [`scroll_of`](Self::scroll_of) the top.
+    /// The position of a row in the scrolled element, when the element is scrolled to [`scroll_of`](Self::scroll_of) the
+    /// top.
     #[must_use]
     pub fn place_px(&self, top: f64, row: u32) -> f64 {
         self.scroll_of(top) + f64::from(row) * self.row_px - self.clamp(top)
@@ -154,7 +154,7 @@ mod tests {
                 prop_assert!(list.window(top, 0).contains(&row));
                 let back = list.top_of(list.scroll_of(top));
                 prop_assert!((back - top).abs() < 1e-3, "{back} {top}");
-                // Its position in the element is within the visible part.
+                // The row's position in the element is within the visible part.
                 let at = list.place_px(top, row) - list.scroll_of(top);
                 prop_assert!(at >= -1e-3 && at + list.row_px <= list.view_px + 1e-3);
                 prop_assert!(list.scroll_of(top) + list.view_px <= list.content_px().max(list.view_px) + 1e-3);

@@ -5,7 +5,7 @@ use vramscope_core::analysis::time::history::{History, NEVER};
 
 use crate::raster::{Bands, TimelineIndex, Totals};
 
-/// Columns for drawing segments that [`SegmentHistory`] does not hold.
+/// Columns for drawing segments that [`SegmentHistory`] does not have.
 #[derive(Clone, Debug)]
 pub struct SegmentBands {
     /// One [`NEVER`] per row: segments have no pending frees.

@@ -18,12 +18,12 @@ const LEFT_CSS: f64 = 64.0;
 const RIGHT_CSS: f64 = 8.0;
 /// Height of the labels of events or time, css px.
 const BOTTOM_CSS: f64 = 22.0;
-/// Space above each row for its title and its moments' flags, css px.
+/// Space above each row for its title and flags, css px.
 const GAP_CSS: f64 = 20.0;
 /// Font size, css px.
 const LETTER_CSS: f64 = 11.0;
 
-/// Columns of the curves: about as many as most pictures have pixels.
+/// Columns of the curves: about the width of most pictures in pixels.
 pub const COLUMNS: u32 = 2_000;
 
 /// The row of one recording.
@@ -46,7 +46,7 @@ pub struct Mark<'a> {
     pub letter: &'a str,
 }
 
-/// What is under a point of the chart.
+/// The contents of a point of the chart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hit<'a> {
     /// Index of the row.
@@ -84,7 +84,7 @@ pub fn bounds(rows: &[Row<'_>]) -> (XUnit, Bounds) {
     (unit, Bounds::new(end as f64, top.unwrap_or(0)))
 }
 
-/// What is under a point of the chart, in device px; `None` outside the rows.
+/// The contents of a point of the chart, in device px; `None` outside the rows.
 #[must_use]
 pub fn hit<'a>(
     (width_px, height_px): (u32, u32),
@@ -104,8 +104,7 @@ pub fn hit<'a>(
     let at = (x_px - f64::from(place.x_px)) / f64::from(place.width_px.max(1)) * bounds.x_end;
     let moments = &row.curves.peak_moments;
     let column = (at / row.curves.end.max(1) as f64 * moments.len() as f64) as usize;
-    // Right of a shorter recording, its last moment; a column without a moment has the moment
-    // before it.
+    // Right of a shorter recording, its last moment; for a column without a moment, the moment before it.
     let until = &moments[..column.saturating_add(1).min(moments.len())];
     let moment = until
         .iter()
@@ -193,9 +192,8 @@ fn draw_row(scene: &mut Scene, place: &Area, row: &Row<'_>, bounds: &Bounds, sty
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Flag {
     x: i32,
-    /// Half its width.
     half: i32,
-    /// Left and right end of its letter's place, beside the flag.
+    /// Left and right end of the letter beside the flag.
     letter: (i32, i32),
 }
 
@@ -207,8 +205,8 @@ impl Flag {
     }
 }
 
-/// The flags of marks at these x. A letter is on the right of its flag, or else on the left where a flag, a letter or
-/// the end of the row is in the way.
+/// The flags of marks at these x. A letter is to the right of its flag, or to the left if a flag, a letter or the end of
+/// the row is in the way.
 fn flags(marks: &[i32], place: &Area, style: &Style<'_>) -> Vec<Flag> {
     let (half, width) = (style.px(4.0).max(2), style.px(10.0));
     let meets = |a: (i32, i32), b: (i32, i32)| a.0 < b.1 && b.0 < a.1;
@@ -229,7 +227,7 @@ fn flags(marks: &[i32], place: &Area, style: &Style<'_>) -> Vec<Flag> {
     flags
 }
 
-/// Left and right end of the first gap between flags that holds a title, else of the widest one.
+/// Left and right end of the first gap between flags that fits the title, else of the widest gap.
 fn gap(title: &str, taken: &[(i32, i32)], place: &Area, style: &Style<'_>) -> (i32, i32) {
     let air = style.px(4.0);
     let mut taken = taken.to_vec();

@@ -6,19 +6,19 @@ use vramscope_core::analysis::time::lanes::StepsBy;
 
 use crate::raster::Bands;
 
-/// The most ticks: more cannot be told apart on any screen.
+/// Most ticks; no screen shows more distinctly.
 const MOST_STEPS: usize = 4_000;
 
 /// The training steps on one axis.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct StepMarks {
-    /// The source that tells them; `None` if there are none.
+    /// The source of the steps; `None` if there are none.
     pub by: Option<StepsBy>,
     /// Their name, with `#` for numbers.
     pub pattern: String,
     /// Number of steps.
     pub count: u64,
-    /// Begin of each step on the axis; thinned evenly where there are very many.
+    /// Start of each step on the axis; thinned evenly if there are very many.
     pub starts: Vec<f64>,
 }
 

@@ -1,8 +1,7 @@
 //! Columns of equal width as a step curve.
 
-/// The corners of a step curve, from left to right. A value holds for the whole width of its
-/// column; equal neighbours become one step. `x` maps a column's number to its left edge; it is
-/// also called with `values.len()`.
+/// The corners of a step curve, from left to right. A value applies to the whole width of its column; equal neighbours
+/// become one step. `x` maps a column's number to its left edge; it is also called with `values.len()`.
 pub(crate) fn steps<X, Y>(
     values: &[u64],
     x: impl Fn(usize) -> X,

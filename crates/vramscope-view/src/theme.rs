@@ -1,6 +1,6 @@
 //! Colours of text, lines and states, for light and dark themes.
 //!
-//! Colours of the data come from [`crate::colour`]; the colours here are used for nothing else.
+//! Colours of the data come from [`crate::colour`]; those here are used for nothing else.
 
 use crate::colour_spaces::{Rgb, linear, oklch};
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,7 @@ impl Theme {
         }
     }
 
-    /// The colour of text on a ground: this theme's where it is legible, else black or white.
+    /// The colour of text on a background: this theme's if legible, else black or white.
     #[must_use]
     pub fn ink_on(&self, ground: Rgb) -> Rgb {
         if contrast(self.text, ground) >= 4.5 {
@@ -130,7 +130,7 @@ impl Theme {
     /// A data colour when the filter does not match: mostly background.
     #[must_use]
     pub fn dim(&self, colour: Rgb) -> Rgb {
-        // Mixed with its grey first, so that only matching allocations are colourful.
+        // Mixed with its grey first, so that only matching allocations have strong colours.
         let grey = (u32::from(colour[0]) * 2 + u32::from(colour[1]) * 5 + u32::from(colour[2])) / 8;
         std::array::from_fn(|c| {
             let pale = (u32::from(colour[c]) + 2 * grey) / 3;

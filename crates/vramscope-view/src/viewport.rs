@@ -49,7 +49,7 @@ pub struct Viewport {
 }
 
 impl Viewport {
-    /// The picture of one pixel of this one.
+    /// The viewport of a single pixel of this one.
     #[must_use]
     pub fn pixel(&self, (x_px, y_px): (u32, u32)) -> Self {
         Self {
@@ -121,8 +121,8 @@ impl Viewport {
         (self.y_max_bytes - bytes) / self.height_bytes() * f64::from(self.height_px)
     }
 
-    /// Zooms by `factor_x` and `factor_y` (above 1 zooms in). The data under the device px (`x_px`,
-    /// `y_px`) stays in place as far as the bounds allow.
+    /// Zooms by `factor_x` and `factor_y` (above 1 zooms in). The data under the device px (`x_px`, `y_px`) stays in place
+    /// as far as the bounds allow.
     #[must_use]
     pub fn zoomed(
         self,

@@ -1,16 +1,15 @@
-//! Waterfall charts: bars that lead from one sum to the next, each beginning where the one before
-//! it ended.
+//! Waterfall charts: bars that lead from one sum to the next, each beginning where the previous one ended.
 
 use serde::{Deserialize, Serialize};
 
 /// A bar, as fractions of the highest sum.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct BarPart {
-    /// Start of the change: the lower of this sum and the one before.
+    /// Start of the change: the lower of this sum and the previous one.
     pub kept: f64,
     /// Length of the change.
     pub change: f64,
-    /// Whether this sum is lower than the one before.
+    /// Whether this sum is lower than the previous one.
     pub shrinks: bool,
 }
 

@@ -88,7 +88,7 @@ impl Chromium {
         Page::attach(devtools, &target)
     }
 
-    /// The page whose address starts with `url`, which another page has opened.
+    /// The page whose address starts with `url`, opened by another page.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Chromium {
         crate::memory::of_browser(self.process.id())
     }
 
-    /// Reads the port, which Chromium writes into its profile.
+    /// Reads the port that Chromium writes into its profile.
     fn wait_for_address(&mut self) -> Result<()> {
         let file = self.profile.path().join("DevToolsActivePort");
         let deadline = Instant::now() + START_TIMEOUT;
@@ -141,7 +141,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // On the command to close, it ends its helper processes; if killed, it would leave them behind.
+        // When told to close, it ends its child processes; if killed, it would leave them behind.
         let closed = Devtools::connect(self.port, &self.path)
             .and_then(|mut devtools| devtools.send("", "Browser.close", json!({})).map(drop));
         if closed.is_ok() {

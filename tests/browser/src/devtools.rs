@@ -1,7 +1,7 @@
 //! A client of the DevTools protocol: JSON messages over one WebSocket to the browser.
 //!
-//! One thread, no runtime: [`Devtools::call`] sends a command and reads until its answer comes;
-//! events that arrive meanwhile are kept in order.
+//! One thread, no runtime: [`Devtools::call`] sends a command and reads until its answer arrives; events that arrive
+//! meanwhile are queued in order.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use tungstenite::{Message, WebSocket};
 /// How long a command may take before the browser counts as stuck.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A message that the browser or one of its targets sends by itself.
+/// A message that the browser or one of its targets sends unasked.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The session that sent it; empty for the browser itself.
@@ -44,7 +44,7 @@ impl Devtools {
         let stream = TcpStream::connect(("127.0.0.1", port)).context("cannot reach the browser")?;
         stream.set_nodelay(true)?;
         let url = format!("ws://127.0.0.1:{port}{path}");
-        // Screenshots of large pages pass the usual limits of a message.
+        // Screenshots of large pages exceed the usual message limits.
         let config = tungstenite::protocol::WebSocketConfig::default()
             .max_message_size(None)
             .max_frame_size(None);
@@ -117,7 +117,7 @@ impl Devtools {
         }
     }
 
-    /// Keeps an event for later, and drops answers to commands that nobody waits for.
+    /// Queues an event, and drops answers that nobody waits for.
     fn keep(&mut self, mut message: Value) {
         if let Some(method) = message["method"].as_str() {
             self.events.push_back(Event {
@@ -130,7 +130,7 @@ impl Devtools {
 
     /// The next message; `None` if the time is over first.
     fn read(&mut self, timeout: Duration) -> Result<Option<Value>> {
-        // A timeout of zero would mean to wait without a limit.
+        // A timeout of zero would mean waiting without a limit.
         let timeout = timeout.max(Duration::from_millis(1));
         self.socket.get_ref().set_read_timeout(Some(timeout))?;
         match self.socket.read() {

@@ -121,7 +121,7 @@ impl Page {
         self.touch("touchEnd", &[])
     }
 
-    /// Moves two fingers apart around a point, beside each other: so far from it first and then so far, px.
+    /// Moves two fingers apart around a point, side by side: from the first distance to the second, in px.
     ///
     /// # Errors
     ///
@@ -210,8 +210,8 @@ impl Page {
         Ok(())
     }
 
-    /// The middle of `selector`'s first match, scrolled into view, once it is at the same place in two frames: what comes
-    /// late may move it.
+    /// The middle of `selector`'s first match, scrolled into view, once it stays in place for two frames: content that
+    /// arrives late may move it.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! A harness that runs the page in a headless Chromium, over the DevTools protocol.
 //!
-//! The tests in `tests/` use it, and so does the program `shot`, which takes screenshots of the page
-//! during development. `CHROME` names the browser, `VRAMSCOPE_PAGE` the folder with the
-//! built page; `cargo xtask test` sets both.
+//! The tests in `tests/` use it, and so does the program `shot`, which takes screenshots of the page during
+//! development. `CHROME` names the browser, `VRAMSCOPE_PAGE` the folder with the built page; `cargo xtask test` sets
+//! both.
 
 pub mod chromium;
 pub mod devtools;

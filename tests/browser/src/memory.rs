@@ -1,4 +1,4 @@
-//! Memory of the browser's processes, as Linux reports it, and of a file's worker over its life.
+//! Memory of the browser's processes, as reported by Linux, and of a file's worker over its life.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Time in which the browser tidies up.
 const REST: Duration = Duration::from_secs(3);
 
-/// Private and shared memory of a browser, in bytes; zeros on systems that do not report it: only Linux does.
+/// Private and shared memory of a browser, in bytes; zeros except on Linux.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     /// The page's process, with its workers.
@@ -82,9 +82,10 @@ fn status_field(id: u32, name: &str) -> Option<u64> {
 
 /// Opens a file, visits all views, and closes it, ten times.
 ///
-/// Tells the bytes of its worker's module after three seconds (`open_worker_bytes`) and after each view (`worker_bytes`), and
-/// what the page's process has beyond its memory before: at the first picture (`painted_bytes`), after three seconds
-/// (`open_bytes`), after all views (`viewed_bytes`), and after each closing (`closed_bytes`). `idle_bytes` is what it had before.
+/// Returns the bytes of its worker's module after three seconds (`open_worker_bytes`) and after each view
+/// (`worker_bytes`), and how much the page's process has grown: at the first picture (`painted_bytes`), after three
+/// seconds (`open_bytes`), after all views (`viewed_bytes`), and after each closing (`closed_bytes`). `idle_bytes` is
+/// its size before.
 ///
 /// # Errors
 ///
@@ -131,7 +132,7 @@ fn visit_all(page: &mut Page) -> Result<Value> {
     Ok(bytes.into())
 }
 
-/// Bytes of the module in the worker that has a file. The other worker is a spare one.
+/// Bytes of the module in the worker that has a file. The other worker is spare.
 fn file_worker_bytes(page: &mut Page) -> Result<Option<u64>> {
     Ok(page.worker_bytes()?.into_iter().max())
 }

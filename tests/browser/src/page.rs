@@ -26,7 +26,7 @@ pub struct Request {
 pub struct Page {
     devtools: Devtools,
     session: String,
-    /// The sessions of the workers that run.
+    /// The sessions of running workers.
     workers: Vec<String>,
     requests: Vec<Request>,
     complaints: Vec<String>,
@@ -65,7 +65,7 @@ impl Page {
         for method in ["Runtime.enable", "Log.enable", "Network.enable"] {
             self.devtools.send(session, method, json!({}))?;
         }
-        // Workers start only when we listen to them too, so that nothing is missed.
+        // Workers start only once we listen to them too, so that nothing is missed.
         let follow = json!({"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true});
         self.devtools
             .send(session, "Target.setAutoAttach", follow)?;
@@ -108,7 +108,7 @@ impl Page {
         Ok(())
     }
 
-    /// The value of the JavaScript expression `script`, or of the promise that it gives.
+    /// The value of the JavaScript expression `script`, or of the promise that it returns.
     ///
     /// # Errors
     ///
@@ -225,7 +225,8 @@ impl Page {
             .map(drop)
     }
 
-    /// Lets the page load at most so many bytes per second, each answer after a delay. What workers load is not slowed.
+    /// Limits the page to this many bytes per second, with a delay before each answer. Requests of workers are not
+    /// slowed.
     ///
     /// # Errors
     ///
@@ -302,7 +303,7 @@ impl Page {
         Ok(())
     }
 
-    /// Takes all events that have arrived, and waits for the first at most for `wait`.
+    /// Takes all events that have arrived; waits for the first for at most `wait`.
     fn take_events(&mut self, mut wait: Duration) -> Result<()> {
         while let Some(event) = self.devtools.next_event(wait)? {
             self.take(&event)?;

@@ -1,5 +1,5 @@
-//! What a user feels who moves in a view as fast as a wheel turns: how regular frames come, and how long after an input its
-//! frame is there.
+//! What a user feels when moving in a view as fast as a wheel turns: how regularly frames come, and how long it takes
+//! from an input to its frame.
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +11,20 @@ use crate::page::Page;
 /// Time between two inputs: a little less than a frame, as with a wheel.
 const INPUT_EVERY: Duration = Duration::from_millis(12);
 
-/// Median and 95th percentile of times in milliseconds; `NaN` of none.
+/// Median and 95th percentile of times in milliseconds; `NaN` without any.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
     pub median_ms: f64,
     pub p95_ms: f64,
 }
 
-/// What was felt.
+/// The measured times.
 #[derive(Clone, Copy, Debug)]
 pub struct Play {
     /// From frame to frame.
     pub frame: Spread,
-    /// From an input until the main thread has handed over the frame that follows it. What the browser's compositor takes
-    /// after that no page is told.
+    /// From an input until the main thread has handed over the frame that follows it. Pages cannot observe what the
+    /// browser's compositor takes after that.
     pub input: Spread,
 }
 
@@ -42,7 +42,7 @@ impl Spread {
     }
 }
 
-/// Makes one input after another, each told its number, for `time`.
+/// Makes one input after another for `time`; each gets its number.
 ///
 /// # Errors
 ///
@@ -77,8 +77,8 @@ fn times(of: &Value) -> Result<Vec<f64>> {
     Ok(times.iter().filter_map(Value::as_f64).collect())
 }
 
-/// Records until it is stopped. A task that an animation frame posts runs when the browser has laid out and painted that
-/// frame; an urgent one, so that it does not wait for further inputs.
+/// Records until it is stopped. A task posted from an animation frame runs once the browser has laid out and painted
+/// that frame; it is an urgent one, so that it does not wait for further inputs.
 const WATCH: &str = r"(() => {
     const [frames, inputs, kinds] = [[], [], ['wheel', 'keydown']];
     let on = true;

@@ -1,9 +1,9 @@
 //! A static file server on loopback, as simple as the simplest static host.
 //!
-//! It knows nothing of the page: the tests also check that any static host will do. It keeps a
-//! list of requested paths, so that a test can compare them with what the browser reports, and
-//! lets the browser keep nothing, so that each path is in the list as often as it is needed.
-//! For benchmarks it can also do what larger hosts do: compress, and let browsers keep files for a while.
+//! It knows nothing about the page: the tests also check that any static host will do. It keeps a list of requested
+//! paths, so that a test can compare them with the browser's reports, and forbids caching, so that each path is in the
+//! list as often as it is needed. For benchmarks it can also do what larger hosts do: compress files and let browsers
+//! cache them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,14 +21,14 @@ pub struct Server {
     site: Arc<Site>,
 }
 
-/// What is served, and what was asked for.
+/// The files served, and the requests so far.
 #[derive(Debug)]
 struct Site {
     root: PathBuf,
     requests: Mutex<Vec<String>>,
-    /// The files that were asked for as brotli; `None` if nothing is compressed and kept.
+    /// The files requested in brotli; `None` if nothing is compressed and cached.
     compressed: Option<Mutex<HashMap<PathBuf, Vec<u8>>>>,
-    /// Lines that all answers have in their heads.
+    /// Lines in the head of every answer.
     headers: &'static str,
 }
 
@@ -51,8 +51,8 @@ impl Server {
         Self::serve(root, 0, None, headers)
     }
 
-    /// Serves the files under `root` as a host of static pages does: compressed by brotli, for browsers to keep, and for pages of
-    /// all sites to read.
+    /// Serves the files under `root` as a host of static pages does: compressed with brotli, cacheable, and readable by
+    /// pages of all sites.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let site = Arc::clone(&served);
-                // One thread per connection. A connection that the browser closes is no error.
+                // One thread per connection. A connection that the browser closes is not an error.
                 thread::spawn(move || site.answer_all(&stream));
             }
         });
@@ -140,7 +140,7 @@ impl Site {
         stream.write_all(&body)
     }
 
-    /// What is sent of a file.
+    /// The body sent for a file.
     fn body(&self, file: &Path) -> io::Result<Vec<u8>> {
         let bytes = fs::read(file)?;
         let Some(compressed) = &self.compressed else {
@@ -181,7 +181,7 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<String>> {
         }))
 }
 
-/// The file that `path` names; `None` for files outside of `root`.
+/// The file that `path` names; `None` for files outside `root`.
 fn file_for(root: &Path, path: &str) -> Option<PathBuf> {
     let path = unescaped(path)?;
     let relative = Path::new(path.trim_start_matches('/'));

@@ -1,4 +1,5 @@
-//! Measures how soon the page takes a file, by its own marks: from a network of 10 Mbit/s, and from the browser's cache.
+//! Measures how soon the page accepts a file, by its own marks: over a network of 10 Mbit/s, and from the browser's
+//! cache.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use crate::chromium::Chromium;
 use crate::page::Page;
 use crate::serve::Server;
 
-/// Number of visits with each kind of network, of which the median counts.
+/// Number of visits with each kind of network; the median counts.
 const VISITS: usize = 7;
 
 /// The longest that a visit may take.
@@ -22,30 +23,30 @@ const SLOW_BYTES_PER_S: f64 = 1.25e6;
 /// From a request to its answer on the slow network, in ms.
 const SLOW_LATENCY_MS: f64 = 40.0;
 
-/// What ends at each time of a visit: the name of an entry of the browser's timeline.
+/// The end of each measured time: the name of an entry in the browser's timeline.
 const TIMES: [(&str, &str); 5] = [
-    // The page takes files that are dropped, and keeps them until its module runs.
+    // The page accepts dropped files, and holds them until its module runs.
     ("listening_ms", "vramscope:listening"),
     // The first text, which names the area to drop files on, is on the screen.
     ("shown_ms", "first-contentful-paint"),
     // The module is loaded and compiled.
     ("compiled_ms", "vramscope:compiled"),
     ("begun_ms", "vramscope:begun"),
-    // The module takes files.
+    // The module accepts files.
     ("started_ms", "vramscope:started"),
 ];
 
-/// Visits the built page in the folder `page` as a static host serves it, compressed by brotli and kept by browsers.
+/// Visits the built page in the folder `page`, served as by a static host: compressed with brotli and cacheable.
 ///
-/// `cold` is in an empty browser at 10 Mbit/s, `warm` in one that has the page in its cache. Each has the times of the
-/// visit with the median `ready_ms`: when the area to drop files on is both shown and listened to.
+/// `cold` is in an empty browser at 10 Mbit/s, `warm` in one with the page in its cache. Each has the times of the
+/// visit with the median `ready_ms`: when the area to drop files on is both shown and active.
 ///
 /// # Errors
 ///
 /// If the page does not start.
 pub fn measure(page: &Path) -> Result<Value> {
     let server = Server::like_a_host(page)?;
-    // The first visit of all makes the server compress the page.
+    // The very first visit makes the server compress the page.
     visit(&mut Chromium::start()?.page()?, &server)?;
     let mut cold = Vec::new();
     for _ in 0..VISITS {
@@ -59,7 +60,7 @@ pub fn measure(page: &Path) -> Result<Value> {
     visit(&mut page, &server)?;
     let mut warm = Vec::new();
     for _ in 0..VISITS {
-        // The browser also keeps what it compiled, a while after the page has run.
+        // The browser also caches compiled code, a while after the page has run.
         page.pause(Duration::from_secs(1))?;
         page.goto("about:blank")?;
         warm.push(visit(&mut page, &server)?);

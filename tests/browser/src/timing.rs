@@ -1,4 +1,4 @@
-//! Times that the page and the browser report, and the page's accessibility tree.
+//! Times reported by the page and the browser, and the page's accessibility tree.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::page::Page;
 /// Name of the mark that the page sets after every finished frame.
 pub const PAINTED: &str = "vramscope:painted";
 
-/// Name of the mark that the page sets when it is given a file.
+/// Name of the mark that the page sets when it gets a file.
 pub const LOAD: &str = "vramscope:load";
 
 /// The page has settled after this time without a frame.
@@ -26,10 +26,10 @@ pub struct Mark {
     pub detail: Value,
 }
 
-/// A time in which the main thread was blocked.
+/// A period in which the main thread was blocked.
 #[derive(Clone, Copy, Debug)]
 pub struct LongTask {
-    /// Milliseconds from the beginning of the page's loading to that of the task.
+    /// Milliseconds from the start of the page's loading to the start of the task.
     pub start_ms: f64,
     /// Milliseconds. The browser reports only tasks longer than 50.
     pub duration_ms: f64,
@@ -107,7 +107,7 @@ impl Page {
         Ok(())
     }
 
-    /// Starts recording long tasks of the main thread. To be called before the actions to measure.
+    /// Starts recording long tasks of the main thread. Call it before the actions to measure.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Page {
         .map(drop)
     }
 
-    /// The long tasks since [`Page::watch_long_tasks`], and the ones that the browser had kept before.
+    /// The long tasks since [`Page::watch_long_tasks`], and those that the browser had buffered before.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ pub const VIEWS: [&str; 10] = [
 /// Number of times that each view is shown after the first.
 const AGAIN: usize = 5;
 
-/// Time of moving in each view.
+/// Time spent moving in each view.
 const PLAY: Duration = Duration::from_millis(1_500);
 
 /// Number of measured steps of the allocator and of moments of the flame graph.
@@ -78,7 +78,7 @@ fn watch_inputs(page: &mut Page) -> Result<()> {
     .map(drop)
 }
 
-/// Shows a view by its key, or by its button if it has no key. Returns the milliseconds until it was painted, `None` if
+/// Shows a view by its key, or by its button if it has no key. Returns the milliseconds until it was painted; `None` if
 /// that took too long.
 fn show(page: &mut Page, place: usize) -> Result<Option<f64>> {
     page.clear_marks()?;
@@ -137,7 +137,7 @@ fn steps(page: &mut Page) -> Result<Value> {
     Ok(summary(&mut times))
 }
 
-/// Measures flame graphs of the live memory at moments all over the timeline.
+/// Measures flame graphs of the live memory at moments spread over the timeline.
 fn flames(page: &mut Page, (x_px, y_px): (f64, f64)) -> Result<Value> {
     let mut times = Vec::new();
     for step in 0..STEPS {

@@ -5,9 +5,9 @@
 //!                                                     └─> ledger  ─> story ┴─ equal?
 //! ```
 //!
-//! `clients` contains the programs. It is a workspace of its own, as cudarc's ways of finding the driver exclude
-//! each other. `cargo xtask test` builds everything first (the binary `prepare`) and passes the paths in variables.
-//! Without these variables, the first test of each process builds.
+//! `clients` contains the programs. It is a separate workspace, as cudarc's ways of finding the driver exclude each
+//! other. `cargo xtask test` builds everything first (the binary `prepare`) and passes the paths in variables. Without
+//! these variables, the first test of each process builds.
 
 pub mod ledger;
 pub mod programs;

@@ -1,5 +1,5 @@
 //! Builds everything that the tests start, and prints the paths as lines `VARIABLE=path`. With `--built`, the capture
-//! and the stand-in driver are there already.
+//! and the stand-in driver already exist.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 fn main() -> anyhow::Result<()> {

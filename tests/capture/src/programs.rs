@@ -38,7 +38,7 @@ pub fn client(name: &str) -> PathBuf {
     places()[2].join(name)
 }
 
-/// The paths, from the environment or else built.
+/// The paths, from the environment or by building.
 fn places() -> &'static [PathBuf; 3] {
     static PLACES: OnceLock<[PathBuf; 3]> = OnceLock::new();
     PLACES.get_or_init(|| {
@@ -88,8 +88,8 @@ pub fn build(are_built: bool) -> Result<[(&'static str, PathBuf); 3]> {
 /// The target of the other processor.
 const AARCH64: &str = "aarch64-unknown-linux-gnu";
 
-/// Builds the recorder, the stand-in driver and the scenes for aarch64, into one folder. `None` where something is
-/// missing that this takes: qemu-user, a C compiler for it, and Rust's standard library.
+/// Builds the recorder, the stand-in driver and the scenes for aarch64, into one folder. `None` if something needed is
+/// missing: qemu-user, a C compiler for it, or Rust's standard library.
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ pub fn build_for_aarch64() -> Result<Option<PathBuf>> {
     Ok(Some(built))
 }
 
-/// Copies a file in one step, unless it is already there: a running program may have it mapped.
+/// Copies a file in one step, unless it already exists: a running program may have it mapped.
 fn install(from: &Path, to: &Path) -> Result<()> {
     let new = fs::read(from).with_context(|| format!("no {}", from.display()))?;
     if fs::read(to).is_ok_and(|old| old == new) {
@@ -143,7 +143,7 @@ fn install(from: &Path, to: &Path) -> Result<()> {
     Ok(fs::rename(&beside, to)?)
 }
 
-/// Compiles a program or library in C.
+/// Compiles a C program or library.
 ///
 /// # Panics
 ///
@@ -183,7 +183,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).stdout(Stdio::null());
-    // Removes the variables that cargo sets for this test: they would make another build start anew.
+    // Removes the variables that cargo sets for this test: they would make another build start over.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CARGO_PKG_") {
             command.env_remove(name);

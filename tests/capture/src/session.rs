@@ -155,7 +155,7 @@ impl Session {
 }
 
 impl Captured {
-    /// Decodes the snapshot of a program that ended well.
+    /// Decodes the snapshot of a program that succeeded.
     ///
     /// # Panics
     ///

@@ -24,14 +24,14 @@ pub enum Step {
 /// The history and the final state of a device's memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Story {
-    /// Events in order. Events that happened at once (a context ended, a pool was trimmed) are sorted by address,
-    /// as they have no order among them.
+    /// Events in order. Simultaneous events (a context ended, a pool was trimmed) are sorted by address, as they have
+    /// no order.
     pub steps: Vec<Step>,
-    /// Live allocations in the end: address → requested bytes.
+    /// Live allocations at the end: address → requested bytes.
     pub live: BTreeMap<u64, u64>,
-    /// Mappings in the end: start → bytes. Adjacent mappings of address ranges and of a pool are joined.
+    /// Mappings at the end: start → bytes. Adjacent mappings of address ranges and of a pool are joined.
     pub mapped: BTreeMap<u64, u64>,
-    /// Maximum of the requested bytes that were live at a time.
+    /// Maximum of the requested bytes live at the same time.
     pub peak_bytes: u64,
 }
 
@@ -168,8 +168,8 @@ impl Story {
         story
     }
 
-    /// Both stories of a device, comparable: chunks of a pool that come or go together are one entry of a snapshot, and a line
-    /// each of the ledger.
+    /// Both stories of a device, made comparable: chunks of a pool that appear or vanish together are one entry in a
+    /// snapshot, but one line each in the ledger.
     #[must_use]
     pub fn both(snapshot: &Snapshot, ledger: &Ledger, device: u32) -> (Self, Self) {
         let (mut reported, mut truth) = (
@@ -232,7 +232,7 @@ fn pieces(step: Step, starts: &BTreeSet<u64>) -> Vec<Step> {
     pieces.map(piece).collect()
 }
 
-/// Compares a snapshot with the ledger of its process, for each device and in every respect.
+/// Compares a snapshot with the ledger of its process, for each device, completely.
 ///
 /// # Panics
 ///
@@ -295,7 +295,7 @@ pub fn assert_same_by_address(snapshot: &Snapshot, ledger: &Ledger) {
 }
 
 /// Compares a snapshot with graph memory: only allocations and live memory. While a stream is being captured, the
-/// driver is not asked about mappings.
+/// driver is not queried for mappings.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! The cases: a file each, some commands on it, and what they did wrong.
+//! The cases: a file each, some commands run on it, and the faults found.
 
 use std::fmt;
 use std::fs;
@@ -21,10 +21,10 @@ use crate::extreme;
 use crate::interruptions;
 use crate::verdict;
 
-/// The most faults after which an attack ends: more would say the same.
+/// Number of faults after which an attack ends: more would be alike.
 const MOST_FAULTS: usize = 20;
 
-/// Questions for a file that could be read.
+/// Number of questions for a file that can be read.
 const QUESTIONS_EACH: usize = 3;
 
 /// The name of the file in a case's folder.
@@ -92,13 +92,13 @@ fn remove(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Something that a run did wrong.
+/// A fault found in a run.
 pub(crate) struct Fault {
     seed: u64,
     case: u64,
     command: String,
     what: String,
-    /// The kept file.
+    /// The saved file.
     file: PathBuf,
 }
 
@@ -115,7 +115,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What came of an attack.
+/// The result of an attack.
 #[derive(Default)]
 pub(crate) struct Attacked {
     pub(crate) runs: u64,
@@ -171,7 +171,6 @@ pub(crate) fn attack(
         .unwrap_or_else(|poison| poison.into_inner()))
 }
 
-/// A case that is being run.
 struct Case<'a> {
     program: &'a Path,
     seed: u64,
@@ -199,7 +198,7 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// Runs some commands on the file. Stops at the first fault and keeps the file.
+    /// Runs some commands on the file. Stops at the first fault and saves the file.
     fn run(&mut self, keep: &Path) -> Result<Option<Fault>> {
         let (mut fault, is_read) = self.ask("info FILE")?;
         if fault.is_none() {
@@ -230,7 +229,7 @@ impl<'a> Case<'a> {
             .transpose()
     }
 
-    /// Runs a command. Returns it with what it did wrong, and whether it succeeded.
+    /// Runs a command. Returns it with its fault, if any, and whether it succeeded.
     fn ask(&mut self, command: &str) -> Result<(Option<(String, String)>, bool)> {
         let words = words(command, NAME);
         let ended = self.child(&words)?;
@@ -239,8 +238,8 @@ impl<'a> Case<'a> {
         Ok((fault, ended.code() == Some(0)))
     }
 
-    /// Has a file written, and reads it again if the case is a snapshot. Graphs can be written, too, but `info` knows
-    /// only snapshots.
+    /// Makes the program write a file, and reads that again if the case is a snapshot. Graphs can be written, too, but
+    /// `info` only reads snapshots.
     fn write(&mut self, is_snapshot: bool) -> Result<Option<(String, String)>> {
         let (command, out, is_read_again) = *self.rng.pick(&WRITERS);
         let command = format!("{command} {out}");
@@ -297,7 +296,8 @@ impl<'a> Case<'a> {
         Ok(what.map(|what| (command, what)))
     }
 
-    /// Asks a question of the file as standard input, which must have the same exit code. Standard input can be named once.
+    /// Asks a question about the file on standard input, which must give the same exit code. Standard input can be
+    /// named once.
     fn ask_by_pipe(&mut self, question: &str) -> Result<Option<String>> {
         if question.matches(FILE).count() > 1 {
             return Ok(None);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use wait4::{ResUse, Wait4 as _};
 
-/// Address space of a run in KiB: many times what files of at most a few MiB need.
+/// Address space of a run in KiB: many times what files of a few MiB need.
 const ADDRESS_SPACE_KIB: u64 = 1 << 20;
 
 /// Processor time of a run in seconds. The files take milliseconds; the machine may be slow and busy.
@@ -20,12 +20,12 @@ const CPU_SECONDS: u64 = 20;
 /// The largest file that a run may write, in blocks of 512 bytes.
 pub(crate) const FILE_BLOCKS: u64 = 1 << 20;
 
-/// The longest that a run may take, waiting included.
+/// The longest that a run may take, including waiting.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A run that has ended.
 pub(crate) struct Ended {
-    /// `None` if it had to be killed because nothing happened any more.
+    /// `None` if it had to be killed because it hung.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
@@ -59,8 +59,8 @@ pub(crate) fn run(program: &Path, words: &[String], folder: &Path) -> Result<End
     run_with(program, words, folder, None, FILE_BLOCKS)
 }
 
-/// Runs the program in a folder with a file of that folder as its standard input, or with another limit of the blocks
-/// that it may write.
+/// Runs the program in a folder, with a file of that folder as standard input, or with another limit on the blocks that
+/// it may write.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ pub(crate) fn start(
 }
 
 fn limited(program: &Path, words: &[String], folder: &Path, file_blocks: u64) -> Result<Command> {
-    // The limits of the shell hold for the program that takes its place. Not every system has each of them.
+    // The shell's limits also hold for the program that replaces it. Not every system has each of them.
     let script = format!(
         "ulimit -c 0; ulimit -v {ADDRESS_SPACE_KIB} 2>&-; ulimit -t {CPU_SECONDS}; ulimit -f {file_blocks}; exec \"$0\" \"$@\""
     );

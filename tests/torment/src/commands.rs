@@ -6,7 +6,7 @@ pub(crate) const FILE: &str = "FILE";
 /// Names standard input in place of a file.
 pub(crate) const STDIN: &str = "-";
 
-/// The commands that print, as one word each of arguments.
+/// The commands that print, each with its arguments as one string.
 pub(crate) const QUESTIONS: [&str; 54] = [
     "brief FILE",
     "brief --json FILE",
@@ -64,7 +64,7 @@ pub(crate) const QUESTIONS: [&str; 54] = [
     "convert --to json FILE",
 ];
 
-/// The commands that write a file: the words before it, its name, and whether vramscope reads it again.
+/// The commands that write a file: the words before its name, the name, and whether vramscope can read it again.
 pub(crate) const WRITERS: [(&str, &str, bool); 29] = [
     ("convert FILE -o", "out.pickle", true),
     ("convert FILE -o", "out.json", true),

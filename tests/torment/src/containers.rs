@@ -55,7 +55,7 @@ fn zip(bytes: &[u8]) -> Vec<u8> {
     [file, directory, end].concat()
 }
 
-/// A page of PyTorch's.
+/// An HTML page as written by PyTorch.
 fn html(bytes: &[u8]) -> Vec<u8> {
     let mut padded = bytes.to_vec();
     padded.resize(bytes.len().next_multiple_of(3), 0);

@@ -7,7 +7,7 @@ const MIB: u64 = 1 << 20;
 const BASE: u64 = 0x7f00_0000_0000;
 const STEP_US: i64 = 1_000;
 
-/// What can be wrong: each changes a whole file.
+/// Possible contradictions; each changes a whole file.
 const TWISTS: [fn(&mut Rng, &mut Value); 13] = [
     clock_set,
     clock_set,
@@ -106,7 +106,7 @@ fn place(rng: &mut Rng, file: &mut Value) -> usize {
     rng.below(count.max(1)) as usize
 }
 
-/// From some event on the clock is set back or forward, and with it that of the marks or not.
+/// From some event on the clock is set back or forward, and the clock of the marks may be, too.
 fn clock_set(rng: &mut Rng, file: &mut Value) {
     let from = place(rng, file);
     let by = *rng.pick(&[
@@ -164,7 +164,7 @@ fn events_left_out(rng: &mut Rng, file: &mut Value) {
     events(file).retain(|event| event["action"] != action || !rng.chance(share));
 }
 
-/// A segment is given back while something in it is live.
+/// A segment is released while something in it is live.
 fn segment_freed(rng: &mut Rng, file: &mut Value) {
     let at = place(rng, file);
     let time = events(file)

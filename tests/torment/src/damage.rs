@@ -2,7 +2,7 @@
 
 use vramscope_synth::Rng;
 
-/// The longest file that damage makes, in bytes.
+/// Maximum size of a damaged file, in bytes.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Opcodes of pickles with an operand of four bytes: BININT, BINPUT's and BINGET's long forms, lengths of texts.
@@ -24,7 +24,7 @@ const EXTREMES: [u64; 12] = [
     u64::MAX,
 ];
 
-/// Damages `bytes` once, in a way that the generator chooses. `other` is a file from which blocks may come.
+/// Damages `bytes` once, in a random way. `other` is a file from which blocks may come.
 pub(crate) fn damage(rng: &mut Rng, mut bytes: Vec<u8>, other: &[u8]) -> Vec<u8> {
     if bytes.is_empty() {
         return bytes;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use vramscope_synth::Rng;
 
-/// Texts that come out of files and must do no harm where they are shown.
+/// Texts from files that must do no harm where they are shown.
 const TEXTS: [&str; 12] = [
     "",
     "main.py",
@@ -117,7 +117,8 @@ fn annotation(rng: &mut Rng) -> Value {
     })
 }
 
-/// Rarely gives one key a value of another kind, or removes it. Most files must be accepted, or only refusals are tried.
+/// Rarely gives one key a value of another kind, or removes it. Most files must be accepted, or only refusals would be
+/// tested.
 fn odd_one_out(rng: &mut Rng, record: &mut Value) {
     let is_odd = rng.below(1_000) == 0;
     let Some(record) = record.as_object_mut().filter(|_| is_odd) else {
@@ -132,7 +133,7 @@ fn odd_one_out(rng: &mut Rng, record: &mut Value) {
     }
 }
 
-/// Any value of at most so many levels.
+/// Any value of at most this many levels.
 fn anything(rng: &mut Rng, levels: u32) -> Value {
     match rng.below(if levels == 0 { 5 } else { 7 }) {
         0 => Value::Null,
@@ -149,7 +150,7 @@ fn anything(rng: &mut Rng, levels: u32) -> Value {
     }
 }
 
-/// Few addresses, so that events meet one another, and now and then any.
+/// Few addresses, so that events meet one another, and occasionally any.
 fn address(rng: &mut Rng) -> Value {
     match rng.below(20) {
         0 => number(rng),

@@ -1,5 +1,5 @@
-//! Growth: a file four times as large may take little more than four times as long and four times as much memory.
-//! Only ratios within one run count, never seconds.
+//! Growth: a file four times as large may take little more than four times the time and memory. Only ratios within one
+//! run count, never seconds.
 
 use std::fs;
 use std::path::Path;
@@ -14,17 +14,17 @@ use crate::shapes::SHAPES;
 /// The sizes that are compared.
 const SIZES: [usize; 2] = [5_000, 20_000];
 
-/// The most times as much that the larger file may take: four times, a logarithm, and noise.
+/// The limit for the ratio: four times, a logarithm, and noise.
 const MOST_TIMES: f64 = 9.0;
 
-/// Less than this is all start and noise.
+/// Shorter times are all startup and noise.
 const LEAST_CPU: Duration = Duration::from_millis(400);
 const LEAST_BYTES: u64 = 96 << 20;
 
-/// Runs of which the best counts, if the first was suspicious.
+/// Number of runs, the best of which counts, if the first was suspicious.
 const RUNS: usize = 3;
 
-/// Compares all shapes in one command that prints after another, until the deadline. Returns what grew too much.
+/// Compares all shapes in each printing command in turn, until the deadline. Returns the cases that grew too much.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub(crate) fn measure(program: &Path, deadline: Instant) -> Result<Vec<String>> 
     Ok(faults)
 }
 
-/// How much more the larger file takes, if it is too much.
+/// How much more the larger file takes, if that is too much.
 fn grown(program: &Path, command: &str, folder: &Path) -> Result<Option<String>> {
     let ask = |n: usize| child::run(program, &words(command, &n.to_string()), folder);
     let large = ask(SIZES[1])?;

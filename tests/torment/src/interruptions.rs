@@ -1,4 +1,4 @@
-//! Runs that are ended from outside: a reader that closes early, a signal, a limit of what may be written, and a server
+//! Runs that are ended from outside: by a reader that closes early, a signal, or a limit on file size; and a server
 //! that only a signal ends.
 
 use std::fs::{self, File};
@@ -15,13 +15,13 @@ use vramscope_synth::Rng;
 use crate::child::{self, Ended};
 use crate::verdict;
 
-/// What ends programs from outside, and its number.
+/// Signals that end programs from outside, with their numbers.
 const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("HUP", 1)];
 
 /// The longest delay of a signal in milliseconds: a run takes about as long.
 const MOST_DELAY_MS: u64 = 80;
 
-/// The most blocks of 512 bytes for a run that may not write what it wants to.
+/// The most blocks of 512 bytes for a run that may not write all it wants to.
 const MOST_BLOCKS: u64 = 24;
 
 /// The signal for a file beyond the limit.
@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Runs a command that writes a file, and ends it before it is done.
 pub(crate) type End = fn(&Path, &[String], &Path, &mut Rng) -> Result<Option<String>>;
 
-/// Runs a command whose reader closes at once. `code` is its exit code for a patient reader.
+/// Runs a command whose reader closes at once. `code` is its exit code with a patient reader.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ pub(crate) fn closed_pipe(
     Ok(fault.or_else(|| differs.then(what)))
 }
 
-/// Runs a command that writes a file, and interrupts it in the midst.
+/// Runs a command that writes a file, and interrupts it midway.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ pub(crate) fn interrupted(
     })
 }
 
-/// Runs a command that writes a file, which may not grow beyond a few blocks.
+/// Runs a command whose file may not grow beyond a few blocks.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub(crate) fn too_large(
     })
 }
 
-/// Serves a file, asks for the page, and ends the server.
+/// Serves a file, requests the page, and ends the server.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ pub(crate) fn served(program: &Path, words: &[String], folder: &Path) -> Result<
     child::send("TERM", &started);
     let ended = child::wait(started, folder)?;
     Ok(match answer {
-        // Not a file that it serves: it ended by itself.
+        // It does not serve this file: it ended by itself.
         None => verdict::fault(words, &ended, folder),
         Some(Ok(status)) if status.starts_with("HTTP/1.1 200 ") => {
             after_serving(&ended, &before, folder)

@@ -6,7 +6,7 @@
 //! shapes n, 4n ─> commands ─> child ─> growth
 //! ```
 //!
-//! A case is made from the seed and its number alone, so that the command printed with a fault repeats it anywhere.
+//! A case depends only on the seed and its number, so the command printed with a fault reproduces it anywhere.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 mod cases;
@@ -39,16 +39,16 @@ struct Arguments {
     /// The folders with the files to damage
     #[arg(long, required = true)]
     seeds: Vec<PathBuf>,
-    /// Where to keep the files of faults
+    /// Where to save the files of faults
     #[arg(long)]
     faults: PathBuf,
     /// How long to go on
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// What the cases are made from
+    /// The seed for making cases
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only the case of this number
+    /// Only the case with this number
     #[arg(long)]
     case: Option<u64>,
     /// A file for the number of runs

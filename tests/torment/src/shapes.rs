@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// A way to grow: its name, and the file of size `n`.
 pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
-/// All shapes, each as JSON, which is quickly written and read the same way as pickle behind the reader.
+/// All shapes, each as JSON, which is quick to write and treated like pickle after the reader.
 pub(crate) const SHAPES: [Shape; 22] = [
     ("live", |n| trace(n, |i| alloc(i, 512, 0))),
     ("alloc_and_free", |n| {
@@ -161,7 +161,7 @@ fn with_metadata(place: usize, text: &str) -> String {
     )
 }
 
-/// So many events, with an annotation of this number and stage at each.
+/// This many events, each with an annotation of this number and stage.
 fn annotated(n: usize, annotation: impl Fn(usize) -> (usize, &'static str)) -> String {
     let events: Vec<String> = (0..n).map(|i| with_metadata(i, "")).collect();
     let annotations: Vec<String> = (0..n)
@@ -181,7 +181,7 @@ fn frame(place: usize) -> String {
     format!(r#"{{"name":"function{place}","filename":"file{place}.py","line":{place}}}"#)
 }
 
-/// A segment with so many blocks.
+/// A segment with this many blocks.
 fn segment(place: usize, blocks: usize) -> String {
     let start = 0x7f00_0000_0000 + (place << 21);
     let list: Vec<String> = (0..blocks)
@@ -199,7 +199,7 @@ fn segment(place: usize, blocks: usize) -> String {
     )
 }
 
-/// A segment of a stream of its own, of which the block in the middle is live.
+/// A segment of its own stream, with a live block in the middle.
 fn segment_of_stream(place: usize) -> String {
     let start = address(place * 2);
     let block = |offset: usize, bytes: usize, state: &str| {

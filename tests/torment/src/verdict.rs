@@ -1,4 +1,4 @@
-//! What every run must hold to, whatever the file.
+//! The rules for every run, whatever the file.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,10 +9,10 @@ use vramscope_core::invisible;
 
 use crate::child::Ended;
 
-/// Exit codes that the help promises.
+/// The exit codes promised in the help.
 const CODES: [i32; 4] = [0, 1, 2, 3];
 
-/// What a run that ended did wrong; `None` if nothing.
+/// The fault of a run that ended; `None` if there is none.
 pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<String> {
     let Some(code) = ended.code() else {
         let why = match ended.signal() {
@@ -30,7 +30,7 @@ pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<St
         "panicked at",
         "internal error",
         "built without the page",
-        // What the decoder accepts within these limits can be answered.
+        // A file that the decoder accepts within these limits can be answered.
         "not enough memory for this answer",
     ];
     for sign in signs {
@@ -52,7 +52,7 @@ pub(crate) fn fault(words: &[String], ended: &Ended, folder: &Path) -> Option<St
         .or_else(|| wrong_answer(words, ended, code))
 }
 
-/// A good word about a file of which standard error says what is wrong with it.
+/// Reassuring words about a file that standard error reports as damaged.
 fn reassurance(words: &[String], ended: &Ended, code: i32) -> Option<String> {
     if ended.stderr.trim().is_empty() {
         return None;
@@ -68,7 +68,7 @@ fn reassurance(words: &[String], ended: &Ended, code: i32) -> Option<String> {
     (is_check && code == 0).then(|| format!("it passed, but: {}", ended.stderr.trim()))
 }
 
-/// What an interrupted run did wrong: `before` are the files that were there.
+/// The fault of an interrupted run: `before` are the files that existed.
 pub(crate) fn interrupted(ended: &Ended, before: &[OsString], folder: &Path) -> Option<String> {
     if ended.stderr.contains("panicked at") {
         return Some(ended.stderr.trim().to_owned());
@@ -85,7 +85,7 @@ pub(crate) fn names(folder: &Path) -> Vec<OsString> {
     names
 }
 
-/// A partial file that stayed behind.
+/// A partial file that was left behind.
 fn leftover(folder: &Path) -> Option<String> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -93,7 +93,7 @@ fn leftover(folder: &Path) -> Option<String> {
     Some(format!("{partial} stayed behind"))
 }
 
-/// What is wrong with what it printed.
+/// The fault in the printed answer.
 fn wrong_answer(words: &[String], ended: &Ended, code: i32) -> Option<String> {
     let is_json = words.iter().any(|word| word == "--json");
     if is_json && (code == 0 || !ended.stdout.is_empty()) {
@@ -114,7 +114,7 @@ fn wrong_answer(words: &[String], ended: &Ended, code: i32) -> Option<String> {
     if !is_text {
         return None;
     }
-    // A picture is for programs, and escapes what it quotes in its own way.
+    // A picture is for programs, and escapes quoted text in its own way.
     if !text.starts_with("<?xml") && text.lines().any(is_command) {
         return Some("a command to a CI system in a text".to_owned());
     }
@@ -123,13 +123,13 @@ fn wrong_answer(words: &[String], ended: &Ended, code: i32) -> Option<String> {
         .then(|| "control characters in a text".to_owned())
 }
 
-/// Whether a terminal would take a character for an order, or show the text around it in another order.
+/// Whether a terminal would interpret a character as a command, or reorder the text around it.
 fn is_control(character: char) -> bool {
     invisible::is_invisible(character)
         || character.is_control() && !matches!(character, '\n' | '\t')
 }
 
-/// Whether a CI system would take a line for a command.
+/// Whether a CI system would interpret a line as a command.
 fn is_command(line: &str) -> bool {
     let after = line.trim_start().strip_prefix("::");
     let anywhere = ["##[", "##vso[", "##teamcity["];

@@ -11,7 +11,7 @@ pub fn files_under(path: &Path) -> Result<Vec<PathBuf>> {
     files_named(path, |name| !name.starts_with('.') && name != "target")
 }
 
-/// All files below `path`, sorted, of which folders and files have names that are taken.
+/// All files below `path`, sorted, for which the names of the file and its folders satisfy `is_taken`.
 pub fn files_named(path: &Path, is_taken: fn(&str) -> bool) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![path.to_path_buf()];

@@ -1,7 +1,7 @@
-//! The page, built and shown. The project's other commands build on this, in a program of their own: whoever wants to see a
-//! picture should not wait for what packages, measures and checks.
+//! Builds and shows the page. The project's other commands build on this in a separate program, so that showing a
+//! picture does not have to wait for the code that packages, measures and checks.
 //!
-//! What is missing or fails is an error that names the program or file, and what to do if that is known.
+//! What is missing or fails is an error that names the program or file, and says what to do if that is known.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,4 +1,4 @@
-//! `cargo xtask`: shows the page, and hands all other commands to the program that has them, which is built first.
+//! `cargo xtask`: shows the page, and passes all other commands to the program `xtask`, which is built first.
 
 use std::ffi::OsStr;
 use std::process::{self, Command, ExitCode};
@@ -12,7 +12,6 @@ use xtask_page::page::{FAST, FULL, replace_folder};
 use xtask_page::process::{built, cargo, ended, in_root, run_quiet};
 use xtask_page::view;
 
-/// The program with the other commands.
 const OTHERS: &str = "xtask";
 
 #[derive(Parser)]
@@ -35,10 +34,10 @@ fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the program with the other commands, as `test` builds all, and runs it with the same arguments. What it and all
-/// that it starts write as temporary files is gone afterwards.
+/// Builds the program with the other commands, in the same profile as for `test`, and runs it with the same arguments.
+/// Temporary files that it and its children write are removed afterwards.
 fn others() -> Result<ExitCode> {
-    // Ctrl-C is for the programs that run: this one cleans up after them.
+    // Ctrl-C is meant for the programs that run: this one cleans up after them.
     let _held = Signals::new([SIGINT])?;
     run_quiet(cargo().args(["build", "--workspace", "--bin", OTHERS]))?;
     let temporary = env::temp_dir().join(format!("vramscope-xtask-{}", process::id()));

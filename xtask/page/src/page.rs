@@ -1,7 +1,7 @@
 //! Builds the page: wasm programs, JavaScript glue, static files, samples.
 //!
-//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and `app-<hash>/` with files
-//! that can be cached forever, because the hash is that of their content.
+//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and `app-<hash>/`
+//! with files that can be cached forever, because the hash depends on their content.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,13 @@ use crate::process::{root, run, target_dir};
 use crate::toolchain::{self, Toolchain};
 use crate::{fingerprint, samples};
 
-/// How the page is built.
 #[derive(Clone, Copy)]
 pub struct Profile {
-    /// Its name in the workspace's `Cargo.toml`.
+    /// The profile's name in the workspace's `Cargo.toml`.
     pub name: &'static str,
-    /// How long a build takes, for those who wait.
+    /// How long a build takes, as a message.
     pub time: &'static str,
-    /// The page's folder, in the target directory.
+    /// The page's folder inside the target directory.
     pub folder: &'static str,
 }
 
@@ -73,20 +72,19 @@ const SOURCES: [&str; 10] = [
     samples::RECORDINGS,
 ];
 
-/// The page.
 pub const INDEX: &str = "index.html";
 
 /// The page of an embedded viewer's first picture.
 const MINI: &str = "mini.html";
 
-/// The folder of what both load, before it is named by its content.
+/// The folder of the files that both pages load, before it is renamed by its content.
 const APP: &str = "app";
 
-/// The element that shows the page in others.
+/// The element that shows the page inside others.
 const VIEWER: &str = "viewer.js";
 
-/// Returns the folder with the page and the start page's samples. Builds what was not built from the same sources by the
-/// same compiler.
+/// Returns the folder with the page and the start page's samples. Builds it unless it was already built from the same
+/// sources by the same compiler.
 pub fn build(profile: Profile) -> Result<PathBuf> {
     let page = build_bare(profile)?;
     let samples = page.join("samples");
@@ -125,7 +123,7 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
     for module in modules(profile, toolchain) {
         write_glue(&module, &app)?;
     }
-    // Its address is written into other people's pages, and stays the same.
+    // Other people's pages refer to this address, so it stays the same.
     write_script(VIEWER, &staging)?;
     let pages = [INDEX, MINI];
     let html = pages.map(|page| with_one_style(page, &app));
@@ -191,7 +189,7 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
     if name == WORKER {
         script += IN_WORKERS;
     }
-    // Names with hashes, which cannot be compressed, in both files.
+    // Names with hashes in both files, which compress badly, are replaced.
     for (number, import) in output.wasm_mut().imports.iter_mut().enumerate() {
         let short = format!("_{number}_");
         script = script.replace(&import.name, &short);
@@ -202,8 +200,8 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
     Ok(fs::write(to, bare_script(&script))?)
 }
 
-/// A worker's entry, in the script of its program: the first message is the module that the page compiled, and Rust takes the
-/// others. Synchronous, so that no message slips by before it listens.
+/// A worker's entry, in the script of its program: the first message is the module that the page compiled, and Rust
+/// receives the others. Synchronous, so that no message is lost before it listens.
 const IN_WORKERS: &str = "
 if (!globalThis.document) self.onmessage = ({ data }) => {
   initSync({ module: data });
@@ -211,8 +209,8 @@ if (!globalThis.document) self.onmessage = ({ data }) => {
 };
 ";
 
-/// Joins the style sheets of a page, in its order, into one in `app`, since each costs a request before anything is drawn.
-/// Returns the page with that one alone, and without comments.
+/// Joins a page's style sheets, in order, into one file in `app`, since each costs a request before anything is drawn.
+/// Returns the page with a link to that file only, and without comments.
 fn with_one_style(page: &str, app: &Path) -> Result<String> {
     const LINK: &str = "<link rel=\"stylesheet\" href=\"";
     let html = read(&root().join(page))?;
@@ -238,7 +236,7 @@ fn with_one_style(page: &str, app: &Path) -> Result<String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// A style sheet without its comments and its indentation. None of ours has `/*` in a text.
+/// A style sheet without comments and indentation. None of ours has `/*` in a text.
 fn without_comments(style: &str) -> String {
     let mut pieces = style.split("/*");
     let mut bare = pieces.next().unwrap_or_default().to_owned();
@@ -249,8 +247,8 @@ fn without_comments(style: &str) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// A script without its indentation, and without comments that have lines of their own. None of ours and of
-/// wasm-bindgen's has a text of several lines.
+/// A script without indentation, and without comments on lines of their own. None of our scripts, nor wasm-bindgen's,
+/// has a text of several lines.
 fn bare_script(script: &str) -> String {
     let mut bare = String::new();
     let mut is_comment = false;
@@ -265,7 +263,7 @@ fn bare_script(script: &str) -> String {
     bare
 }
 
-/// Renames the folder of what the pages load by a hash of its content, and returns its name.
+/// Renames the folder of loaded files by a hash of its content, and returns its name.
 fn name_by_content(app: &Path) -> Result<String> {
     // The hash includes the name of the staging folder, which is the same for every build.
     let name = format!("{APP}-{}", fingerprint::of(&[app.to_path_buf()], "")?);
@@ -273,7 +271,7 @@ fn name_by_content(app: &Path) -> Result<String> {
     Ok(name)
 }
 
-/// Removes what only an embedded viewer's first picture takes from a copy of the page, where nobody embeds viewers.
+/// Removes the files that only an embedded viewer's first picture needs, from a copy of the page that nobody embeds.
 pub fn remove_mini(page: &Path) -> Result<()> {
     for file in fingerprint::files_under(page)? {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -284,7 +282,7 @@ pub fn remove_mini(page: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Creates an empty folder, removing what was there.
+/// Creates an empty folder, removing an old one.
 pub fn replace_folder(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)

@@ -5,7 +5,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// How a program ends. An error is printed on one line, without the backtrace that anyhow's own form may have.
+/// Turns a program's result into its exit code. An error is printed on one line, without the backtrace that anyhow
+/// might add.
 pub fn ended(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -28,12 +29,12 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// Where the build for tests puts a program.
+/// The path of a program in the build for tests.
 pub fn built(program: &str) -> PathBuf {
     built_in("dev", program)
 }
 
-/// Where a build in a profile puts a program.
+/// The path of a program built in a profile.
 pub fn built_in(profile: &str, program: &str) -> PathBuf {
     let folder = if profile == "dev" { "debug" } else { profile };
     target_dir().join(folder).join(executable(program))

@@ -1,4 +1,5 @@
-//! The samples of the start page: snapshots by vramscope-synth, written when the page is built, recordings, and a graph.
+//! The samples of the start page: snapshots from vramscope-synth, written when the page is built, recordings, and a
+//! graph.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,10 +14,10 @@ use crate::process::{cargo, root, run_quiet};
 /// A graph by torch.compile, as inductor exports it; relative to the repository's root.
 pub const GRAPH: &str = "tests/fixtures/planning/graphs/dag_of_mib.orm.json.zst";
 
-/// Where real recordings of small programs lie; relative to the repository's root.
+/// Real recordings of small programs; relative to the repository's root.
 pub const RECORDINGS: &str = "tests/fixtures/roles/rules";
 
-/// Those that are samples.
+/// The recordings that are samples.
 const RECORDED: [&str; 5] = [
     "gpt_adamw.pickle.zst",
     "gpt_checkpoint.pickle.zst",
@@ -49,7 +50,7 @@ fn copy(from: &str, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Replaces a file by its gzip, without a time in it: the same input gives the same bytes.
+/// Replaces a file by its gzip, without a timestamp: the same input gives the same bytes.
 fn compress(plain: &Path) -> io::Result<()> {
     let gzip = File::create(plain.with_extension("pickle.gz"))?;
     let mut encoder = GzEncoder::new(gzip, Compression::best());

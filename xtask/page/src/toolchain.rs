@@ -1,6 +1,6 @@
-//! Finds or installs a Rust toolchain that can build for `wasm32-unknown-unknown`: the active one, for which rustup may have
-//! to add the target, or Debian's `rustc-web`, which builds the standard library from source. That is for machines that
-//! reach a package mirror but not rustup's server.
+//! Finds or installs a Rust toolchain that can build for `wasm32-unknown-unknown`: the active one, to which rustup may
+//! have to add the target, or Debian's `rustc-web`, which builds the standard library from source. The latter is for
+//! machines that reach a package mirror but not rustup's server.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +20,7 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 /// The linker in Debian's lld-22. rustc recognises the kind of a linker by this exact file name.
 const DEBIAN_LINKER: &str = "/usr/lib/llvm-22/bin/wasm-ld";
 
-/// Variable that forces the other choice, if it is `debian`.
+/// Forces the other choice, if it is `debian`.
 const FORCE: &str = "VRAMSCOPE_WASM_TOOLCHAIN";
 
 /// A toolchain that can build for the browser.
@@ -57,7 +57,7 @@ impl Toolchain {
         }
     }
 
-    /// The compiler's version and the name of the toolchain, as Debian's builds the standard library as well.
+    /// The compiler's version and the toolchain's name, since Debian's builds the standard library as well.
     pub fn version(self) -> Result<String> {
         let mut rustc = match self {
             Self::Active => active_rustc(),
@@ -68,7 +68,7 @@ impl Toolchain {
     }
 }
 
-/// Finds a toolchain that is there, else installs what is missing. An error contains the command that helps.
+/// Finds an installed toolchain, or installs what is missing. An error contains the command that helps.
 pub fn find() -> Result<Toolchain> {
     let only_debian = std::env::var(FORCE).is_ok_and(|forced| forced == "debian");
     if !only_debian && active_has_target() {
@@ -133,7 +133,7 @@ fn debian_cargo() -> Command {
 /// Debian's installer.
 pub const APT: &str = "/usr/bin/apt-get";
 
-/// Installs Debian packages, as root on a Debian machine; for others the error contains the command.
+/// Installs Debian packages, as root on a Debian machine; otherwise the error contains the command.
 pub fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
     let list = packages.join(" ");
     let is_root = output(Command::new("id").arg("-u")).is_some_and(|id| id == "0");
@@ -141,7 +141,7 @@ pub fn apt_install(packages: &[&str], purpose: &str) -> Result<()> {
         bail!("missing packages {purpose}; run\n    sudo apt-get install {list}");
     }
     println!("installing Debian packages {purpose}: {list}");
-    // An outdated list names versions that no longer exist. Without a network, the installation below reports it.
+    // An outdated list names versions that no longer exist. If there is no network, the installation below reports it.
     let _ = run_quiet(Command::new(APT).args(["-qq", "update"]));
     let mut install = Command::new(APT);
     install.args(["-qq", "install", "--yes", "--no-install-recommends"]);

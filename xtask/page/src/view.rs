@@ -25,7 +25,7 @@ pub struct Options {
     /// Serve on this port instead of a free one
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Build the page as hosts get it: smaller and a little faster, which takes minutes
+    /// Build the page as for hosts: smaller and a little faster, which takes minutes
     #[arg(long)]
     pub release: bool,
 }
@@ -33,7 +33,7 @@ pub struct Options {
 /// Builds the page, then serves it until interrupted.
 #[expect(clippy::exit, reason = "an interrupted server has done its work")]
 pub fn run(options: &Options, profile: Profile) -> Result<()> {
-    // Opened now: a wrong name is reported before the build.
+    // Opened now, so that a wrong name is reported before the build.
     let files = options.files.iter().map(|path| {
         let opened = File::open(path).and_then(|file| Served::of_file(path, file, HashMap::new()));
         opened.with_context(|| format!("cannot read {}", path.display()))
@@ -49,7 +49,7 @@ pub fn run(options: &Options, profile: Profile) -> Result<()> {
     if let Some(line) = forwarding_line(server.port(), |name| std::env::var(name).ok()) {
         println!("On your own machine, run:  {line}\nthen open the address above there.");
     } else if !options.no_open {
-        // The address was printed, so a machine without a browser is no failure.
+        // The address was printed, so a machine without a browser is not an error.
         if let Err(error) = open(&address) {
             println!("cannot open a browser: {error:#}\nOpen the address above yourself.");
         }
@@ -58,7 +58,7 @@ pub fn run(options: &Options, profile: Profile) -> Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     thread::spawn(move || {
         signals.forever().next();
-        // Ending the server is what the user wanted: no failure.
+        // The user ended the server on purpose: not an error.
         process::exit(0);
     });
     Ok(server.serve()?)

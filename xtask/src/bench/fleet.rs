@@ -1,4 +1,4 @@
-//! `cargo xtask bench fleet`: packs a generated job of many ranks, and asks about it.
+//! `cargo xtask bench fleet`: packs a generated job of many ranks, and queries it.
 //!
 //! Snapshots are generated in batches, packed, and removed, so that the disk needs to hold one batch and the dataset.
 
@@ -22,7 +22,7 @@ use crate::process::{built_in, cargo, output, run, target_dir};
 
 const PROGRAMS: [&str; 2] = ["vramscope", "vramscope-synth"];
 
-/// Ranks that are on the disk at once.
+/// Number of ranks on the disk at the same time.
 const BATCH: u32 = 250;
 
 const QUESTIONS: [&str; 6] = ["peaks", "odd", "diff", "leaks", "oom", "sites"];
@@ -63,7 +63,7 @@ pub(super) struct Options {
     built: Option<PathBuf>,
 }
 
-/// Generates, packs, asks, and prints the figures.
+/// Generates, packs, queries, and prints the figures.
 pub(super) fn measure(options: &Options) -> Result<()> {
     let [program, synth] = match &options.built {
         Some(folder) => PROGRAMS.map(|name| folder.join(name)),
@@ -86,7 +86,7 @@ pub(super) fn measure(options: &Options) -> Result<()> {
     compare_sql(&program, &tools, &dataset)
 }
 
-/// Builds the program with its engine, and the generator, as they are given to others. Returns both.
+/// Builds the program with its engine, and the generator, as for release. Returns both.
 fn build() -> Result<[PathBuf; 2]> {
     let mut build = cargo();
     build

@@ -11,7 +11,7 @@ use crate::browser;
 use crate::page;
 use crate::process::output;
 
-/// The events of the files that are opened if none is given.
+/// Events of the files that are opened if none is given.
 const EVENTS: [u32; 2] = [100_000, 1_000_000];
 
 /// Builds the page, measures, and prints tables.

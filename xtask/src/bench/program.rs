@@ -25,8 +25,8 @@ const QUESTIONS: [&[&str]; 8] = [
     &["trace"],
 ];
 
-/// Builds the program and measures it: its time with nothing to do and those of [`QUESTIONS`] in ms, and the peak resident
-/// bytes of `info`.
+/// Builds the program and measures it: its time with nothing to do and those of [`QUESTIONS`] in ms, and the peak
+/// resident bytes of `info`.
 pub(super) fn measure(file: &Path) -> Result<Value> {
     let program = program::build(None, "release")?;
     let (start_ms, _) = median(&program, &["--version"], &[])?;

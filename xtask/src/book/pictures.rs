@@ -10,7 +10,7 @@ use crate::process::{root, run, target_dir};
 use crate::program;
 use xtask_page::samples;
 
-/// Where they lie; relative to the repository's root.
+/// The pictures' folder; relative to the repository's root.
 const FOLDER: &str = "book/src/pictures";
 
 /// Maximum size of a picture, because every clone contains it forever.
@@ -32,7 +32,7 @@ const PICTURES: [(&str, &str, &[&str]); 8] = [
     ("compare", "--view=compare", &[GPT, CHECKPOINT]),
 ];
 
-/// Draws all pictures anew.
+/// Draws all pictures again.
 pub(super) fn draw() -> Result<()> {
     let program = program::build(None, "dev")?;
     let written = target_dir().join("book-samples");

@@ -1,8 +1,9 @@
-//! What is inside an artefact: the crates that are compiled into it, as cargo resolves them for its target, and what
-//! comes with compilers. Crates that only build or test are not inside, and neither are macros.
+//! What is inside an artefact: the crates that are compiled into it, as cargo resolves them for its target, and the
+//! libraries that come with compilers. Crates that are only used to build or test are not inside, and neither are
+//! macros.
 //!
-//! cargo-about and cargo-cyclonedx would each tell half of it: neither joins a program with the page inside, nor knows the
-//! libraries of compilers, and both are hundreds of crates to build in a fresh clone.
+//! cargo-about and cargo-cyclonedx would each cover half of it: neither combines a program with the page inside, nor
+//! knows the compilers' libraries, and both are hundreds of crates to build in a fresh clone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +16,7 @@ use spdx::{Expression, LicenseReq, ParseMode};
 
 use crate::process::{cargo, output, root};
 
-/// One of the project's packages, the target that it is compiled for, and the features that it has there.
+/// One of the project's packages, the target that it is compiled for, and its features there.
 pub(super) type Part<'a> = (&'a str, &'a str, &'a [&'a str]);
 
 /// Something with a licence of its own.
@@ -27,7 +28,7 @@ pub(super) struct Component {
     pub(super) version: String,
     /// An SPDX expression.
     pub(super) licence: String,
-    /// Where its sources are.
+    /// Where its source code is.
     pub(super) address: String,
     /// Files with its licences and notices; none for our own crates.
     pub(super) texts: Vec<PathBuf>,
@@ -35,8 +36,8 @@ pub(super) struct Component {
     pub(super) uses: BTreeSet<String>,
 }
 
-/// The licences under which others' code may be in what we give away. All ask for no more than their text, and CDDL
-/// for a way to the crate's own sources.
+/// The licences of others' code that we may distribute. All require no more than their text, and CDDL a way to the
+/// crate's own sources.
 const ACCEPTED: [&str; 11] = [
     "0BSD",
     "Apache-2.0",
@@ -51,7 +52,7 @@ const ACCEPTED: [&str; 11] = [
     "Zlib",
 ];
 
-/// How names of files with licences begin.
+/// Prefixes of licence file names.
 const LICENCE_FILES: [&str; 6] = [
     "LICENSE",
     "LICENCE",
@@ -61,19 +62,18 @@ const LICENCE_FILES: [&str; 6] = [
     "UNLICENSE",
 ];
 
-/// Others' work inside a crate, with a licence of its own.
+/// Others' work inside a crate, with its own licence.
 const WITHIN_CRATES: [(&str, &str); 2] = [
     ("dejavu", "assets/dejavu-fonts-ttf-2.37/LICENSE"),
     ("zstd-sys", "zstd/LICENSE"),
 ];
 
-/// Crates that come without the file with their licence, and the one that their repository has.
+/// Crates without their licence file, and the one from their repository.
 const MISSING: [(&str, &str); 1] = [("alloc-stdlib", "xtask/src/dist/alloc-stdlib.LICENSE")];
 
-/// All packages that cargo knows of.
 pub(super) struct Crates {
     packages: BTreeMap<(String, String), Value>,
-    /// The ids that cargo gives packages, of those that a package uses.
+    /// For each package, cargo's ids of the packages it uses.
     uses: BTreeMap<String, Vec<String>>,
 }
 
@@ -146,7 +146,7 @@ fn component(package: &Value, uses: BTreeSet<String>) -> Result<Component> {
         "{name} {version} is under {licence}, which xtask/src/dist/inside.rs does not accept"
     );
     let texts = match package["source"].is_null() {
-        // The project's own licences stand beside all it gives away.
+        // The project's own licences accompany every release.
         true => Vec::new(),
         false => texts(package, &parsed)?,
     };
@@ -161,8 +161,8 @@ fn component(package: &Value, uses: BTreeSet<String>) -> Result<Component> {
     })
 }
 
-/// The files of a crate with its licences and notices. Some crates come without: the Apache licence, which names no
-/// owner, then stands for itself where it may be chosen.
+/// A crate's licence and notice files. Some crates have none; if they may be used under the Apache licence, which names
+/// no owner, its general text is used.
 fn texts(package: &Value, licence: &Expression) -> Result<Vec<PathBuf>> {
     let name = text(&package["name"]);
     let manifest = text(&package["manifest_path"]);
@@ -197,11 +197,11 @@ fn is(asked: &LicenseReq, licence: &str) -> bool {
     asked.license.id() == spdx::license_id(licence)
 }
 
-/// Rust's own library, with the copyright notices that its makers wrote.
+/// Rust's own library, with the copyright notices of its authors.
 fn rust() -> Result<Component> {
     let ask = |argument: &[&str]| output(Command::new("rustc").current_dir(root()).args(argument));
-    let version = ask(&["--version"]).context("rustc does not tell its version")?;
-    let sysroot = ask(&["--print", "sysroot"]).context("rustc does not tell its folder")?;
+    let version = ask(&["--version"]).context("rustc does not report its version")?;
+    let sysroot = ask(&["--print", "sysroot"]).context("rustc does not report its folder")?;
     let notices = Path::new(&sysroot).join("share/doc/rust/COPYRIGHT-library.html");
     ensure!(
         notices.is_file(),

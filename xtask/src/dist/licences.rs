@@ -1,4 +1,4 @@
-//! `THIRD-PARTY.txt`: what is inside an artefact, under which licence, where its sources are, and each text once.
+//! `THIRD-PARTY.txt`: the content of an artefact, its licences, where its sources are, and each text once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ fn notices(components: &[Component]) -> Result<String> {
             it.name, it.version, it.licence, it.address
         )?;
     }
-    // Texts that differ in spaces alone are one.
+    // Texts that differ only in spaces are one.
     let mut texts: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     for it in others() {
         for path in &it.texts {
@@ -56,7 +56,7 @@ fn notices(components: &[Component]) -> Result<String> {
     Ok(out)
 }
 
-/// The words of a page in which signs of HTML are written by their numbers, as Rust's tools do.
+/// A page's text. Characters of HTML are written as numbers, as in Rust's tools.
 fn without_tags(page: &str) -> String {
     let pieces = page.split('<');
     let words = pieces.map(|piece| piece.split_once('>').map_or(piece, |(_, words)| words));

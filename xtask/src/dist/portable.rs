@@ -1,5 +1,5 @@
-//! Programs for other machines than this one: linked with the C library of old systems, by zig, which brings its own
-//! description of every version of it.
+//! Programs for other machines: linked with the C library of old systems, by zig, which brings its own description of
+//! every version of it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use super::inside::Component;
 use super::symbols;
 
 /// The newest C library that may be needed. Rust's own library needs as much; Red Hat 7 and all later systems have it,
-/// and so have the oldest containers that wheels for `manylinux2014` run in.
+/// and so have the oldest containers in which wheels for `manylinux2014` run.
 const GLIBC: &str = "2.17";
 
-/// Builds `vramscope` with these features and the page inside, and `vramscope-capture` with its library.
-/// Fails if one needs more than it should, or does not start.
+/// Builds `vramscope` with these features and the page inside, and `vramscope-capture` with its library. Fails if one
+/// needs more than it should, or does not start.
 pub(super) fn build(
     target: &str,
     features: &[&str],
@@ -32,7 +32,7 @@ pub(super) fn build(
             zigbuild.args(["zigbuild", "--locked", "--package", package]);
             zigbuild.args(features).args(["--profile", profile]);
             zigbuild.args(["--target", &format!("{target}.{GLIBC}")]);
-            // Inherited variables would replace what is inside.
+            // Inherited variables would replace the embedded files.
             zigbuild.env_remove("VRAMSCOPE_PAGE");
             zigbuild.env_remove("VRAMSCOPE_INJECT");
             run(zigbuild.envs(inside))?;
@@ -40,7 +40,7 @@ pub(super) fn build(
             symbols::hold(&built, GLIBC)?;
             anyhow::Ok(built)
         };
-    // The library goes into other people's programs, which may run on a still older system than the one who looks.
+    // The library goes into other people's programs, which may run on an even older system than this one.
     let library = "libvramscope_inject.so";
     let library = compile("vramscope-inject", &[], "injected", None, library)?;
     let carried = Some(("VRAMSCOPE_INJECT", library.as_path()));
@@ -53,8 +53,8 @@ pub(super) fn build(
     Ok([program, capture])
 }
 
-/// The command that starts a program: itself, or for another processor qemu with the C library of Debian's cross compilers.
-/// `None` if that is not here.
+/// The command that starts a program: the program itself or, for another processor, qemu with the C library of Debian's
+/// cross compilers. `None` if that is not installed.
 fn starter(target: &str, program: &Path) -> Option<Command> {
     let processor = target.split('-').next().unwrap_or(target);
     if processor == std::env::consts::ARCH {
@@ -66,7 +66,7 @@ fn starter(target: &str, program: &Path) -> Option<Command> {
     Path::new(&system).is_dir().then_some(qemu)
 }
 
-/// Checks that a program starts, and tells the version of all others; and that `vramscope` reads a snapshot.
+/// Checks that a program starts and prints the common version, and that `vramscope` reads a snapshot.
 fn starts(target: &str, program: &Path) -> Result<()> {
     let (Some(mut version), Some(mut peak)) = (starter(target, program), starter(target, program))
     else {
@@ -87,7 +87,7 @@ fn starts(target: &str, program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What zig links with everything.
+/// The libraries that zig links with everything.
 pub(super) fn linked(builders: &Path) -> Result<Vec<Component>> {
     let mut ask = installed::program(builders, "python")?;
     let script = "import os, ziglang; print(os.path.dirname(ziglang.__file__))";

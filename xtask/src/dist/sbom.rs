@@ -1,5 +1,5 @@
-//! What an artefact is made of, in CycloneDX's words (JSON, version 1.6), for those who look for known holes or licences.
-//! Without a time or a random number: the same sources give the same file.
+//! The components of an artefact in CycloneDX's format (JSON, version 1.6), for tools that look for known
+//! vulnerabilities or licences. Without a time or a random number: the same sources give the same file.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::inside::Component;
 
-/// Writes the list of an artefact; its name is that of the file.
+/// Writes the list for an artefact; its name is the file's.
 pub(super) fn write(components: &[Component], to: &Path) -> Result<()> {
     let name = to.file_name().context("a list has a name")?;
     let name = name.to_string_lossy();
@@ -20,7 +20,7 @@ pub(super) fn write(components: &[Component], to: &Path) -> Result<()> {
 
 fn list(name: &str, components: &[Component]) -> Value {
     let ids = || components.iter().map(|it| it.id.as_str());
-    // What no other component uses is there for the artefact itself.
+    // Components that no other component uses are used by the artefact itself.
     let is_used = |id: &str| components.iter().any(|it| it.uses.contains(id));
     let first: Vec<_> = ids().filter(|id| !is_used(id)).collect();
     let mut uses = vec![json!({"ref": name, "dependsOn": first})];

@@ -1,5 +1,5 @@
-//! Which C library a program or library needs: its dynamic linker refuses to start what asks for a newer one, or for
-//! a library that is not everywhere.
+//! Which C library a program or library needs: the dynamic linker refuses to start a program that asks for a newer one,
+//! or for a library that is not everywhere.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 
 use crate::process::run_for_output;
 
-/// The libraries that are there wherever glibc is, since they are a part of it.
+/// The libraries that exist wherever glibc is, since they are a part of it.
 const OF_GLIBC: [&str; 8] = [
     "ld-linux-",
     "libc.so",
@@ -20,7 +20,7 @@ const OF_GLIBC: [&str; 8] = [
     "libutil.so",
 ];
 
-/// Holds a file to the oldest C library that it shall run with, as `2.17`, by what readelf (binutils) tells of it.
+/// Checks, with readelf (binutils), that a file runs with the oldest C library allowed, such as `2.17`.
 pub(super) fn hold(file: &Path, oldest: &str) -> Result<()> {
     let mut readelf = Command::new("readelf");
     readelf.args(["--wide", "--dynamic", "--version-info"]);
@@ -30,7 +30,7 @@ pub(super) fn hold(file: &Path, oldest: &str) -> Result<()> {
     Ok(())
 }
 
-/// The libraries that are no part of glibc, and the versions that are newer.
+/// The libraries that are not part of glibc, and the versions that are too new.
 fn what_is_missing<'a>(told: &'a str, oldest: &str) -> Vec<&'a str> {
     let libraries = told.split("Shared library: [").skip(1);
     let libraries = libraries.filter_map(|rest| rest.split(']').next());
@@ -45,7 +45,8 @@ fn what_is_missing<'a>(told: &'a str, oldest: &str) -> Vec<&'a str> {
     missing
 }
 
-/// A version's numbers, so that 2.9 is before 2.17, and a private one, which no other library has, the newest of all.
+/// A version as numbers, so that 2.9 sorts before 2.17, and a private one, which no other library has, after all
+/// others.
 fn numbers(version: &str) -> Vec<u32> {
     let parts = version.split('.');
     parts.map(|part| part.parse().unwrap_or(u32::MAX)).collect()

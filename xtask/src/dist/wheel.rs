@@ -1,5 +1,5 @@
-//! The Python package for users. Its licences and the list of what it is made of are inside, where Python's tools look
-//! for them.
+//! The Python package for users. Its licences and the list of its components are inside, where Python's tools look for
+//! them.
 
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use super::{VERSION, stage, with_tools};
 use crate::installed;
 use crate::process::{find_program, root, run, run_quiet, target_dir};
 
-/// Variable with the folder of sites that have the package installed, and are built.
+/// Names the folder of built sites that have the package installed.
 pub(crate) const SITES: &str = "VRAMSCOPE_SITES";
 
 /// Packs the package with this page inside, and returns the path of the `.tgz`.

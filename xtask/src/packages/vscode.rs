@@ -1,4 +1,4 @@
-//! The extension of VS Code: packed by vsce, as all extensions are, and tried in a VS Code for browsers.
+//! The extension of VS Code: packed by vsce, as all extensions are, and tested in a VS Code for browsers.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -45,6 +45,6 @@ pub(crate) fn test(page: &Path, chromium: &Path) -> Result<()> {
     node.env("CHROME", chromium);
     node.env("EXTENSION", target_dir().join("vscode/extension"));
     node.env("FIXTURES", root().join("tests/fixtures"));
-    // As all tests in a browser, it may meet a busy machine and is tried twice.
+    // Like all browser tests, it may meet a busy machine and is tried twice.
     run(&mut node).or_else(|_| run(&mut node))
 }

@@ -1,7 +1,7 @@
 //! Checks the order of rooms: which modules may use which others.
 //!
-//! A room is a module that is declared below the comment [`IN_ORDER`], in a crate's root or a `mod.rs`. Rooms stand on
-//! floors, the lowest first: declarations without a blank line between them are one floor, in which rustfmt keeps them. A
+//! A room is a module that is declared below the comment [`IN_ORDER`], in a crate's root or a `mod.rs`. Rooms have
+//! floors, lowest first: declarations without a blank line between them are one floor, in which rustfmt sorts them. A
 //! room may use the rooms on floors below. The file that declares them may use everything.
 //!
 //! Uses are found in the text: paths that begin with `crate` or `super`. Re-exports are not followed.
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::source::Source;
 
-/// What stands above the declarations of rooms that have an order.
+/// The comment above the declarations of ordered rooms.
 const IN_ORDER: &str = "// Lowest first: a module uses those of groups above its own.";
 
 /// The order of the rooms that one file declares.
@@ -84,13 +84,14 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The paths in a file that begin with `crate` or `super`, from the crate's root, and what each begins with.
+/// The paths in a file that begin with `crate` or `super`, relative to the crate's root, and which of the two each
+/// begins with.
 fn paths<'a>(source: &Source<'a>) -> Vec<(usize, Vec<&'a str>)> {
     let (_, below) = source.name.split_once("/src/").unwrap_or_default();
     let mut module: Vec<_> = below.trim_end_matches(".rs").split('/').collect();
     module.pop_if(|last| ["lib", "main", "mod"].contains(last));
     let mut found = Vec::new();
-    // For each open brace the path before it, if that goes on inside.
+    // For each open brace, the path before it, if that continues inside.
     let mut open: Vec<Option<Vec<&str>>> = Vec::new();
     let (mut path, mut before) = (None, "");
     for (line, text) in source.code() {
@@ -126,7 +127,7 @@ fn parent(mut path: Vec<&str>) -> Vec<&str> {
     path
 }
 
-/// Names, `::`, and single other signs.
+/// Names, `::`, and other single characters.
 fn words(mut text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     while let Some(first) = text.chars().next() {

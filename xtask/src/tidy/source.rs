@@ -8,7 +8,7 @@ pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     /// The lines without tests, each with its number, counted from 1.
     pub(super) lines: Vec<(usize, &'a str)>,
-    /// Whether its name says that only tests compile it.
+    /// Whether its name shows that only tests compile it.
     pub(super) is_test: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `vramscope-capture convert`: turns kept raw logs, or those of crashed programs, into snapshots.
+//! `vramscope-capture convert`: turns raw logs, kept or left by a crash, into snapshots.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

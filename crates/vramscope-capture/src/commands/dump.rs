@@ -82,8 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the log's records are consumed while they are written. The file of such a log is far larger than its
-/// capacity.
+/// Whether the log's records are consumed as they are written. The file is then far larger than its capacity.
 pub(super) fn is_consumed(header: &Header) -> bool {
     header.consumed_bytes() > 0
         || header.file_bytes > header.capacity_bytes.saturating_add(HEADER_BYTES)
@@ -127,12 +126,12 @@ fn mapped_log(process: u32) -> Option<PathBuf> {
         let path = line.get(line.find('/')?..)?;
         let rights = line.split_whitespace().nth(1)?;
         (rights == "rw-s" && path.ends_with(".raw")).then_some(())?;
-        // A container may show the file under another path.
+        // In a container the file may have another path.
         let inside = PathBuf::from(format!("/proc/{process}/root{path}"));
         let path = PathBuf::from(path);
         let same = fs::canonicalize(&path).is_ok() && is_same_file(&path, &inside);
         let path = if same { path } else { inside };
-        // Programs may map other .raw files. If the file cannot be opened, the caller reports why.
+        // Programs may map other .raw files. If the file cannot be opened, let the caller report why.
         let is_foreign = LogFile::open(&path).is_ok_and(|file| !file.bytes().starts_with(&MAGIC));
         (!is_foreign).then_some(path)
     })
@@ -142,7 +141,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        // The process's root may not be accessible; then the path is taken as it is.
+        // The process's root may not be accessible; then use the path as it is.
         (Ok(_), Err(_)) => true,
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! `vramscope-capture live`: writes the snapshot of a running program again and again, from outside.
+//! `vramscope-capture live`: repeatedly writes the snapshot of a running program, from outside.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -16,7 +16,6 @@ use crate::follow::FollowedLog;
 use crate::follow::live::{EVERY, LIVE_ENTRIES, LiveFile, parse_every};
 use crate::output::{self, quote};
 
-/// Time between two looks at the log.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Write the snapshot of a running program again and again, to watch it with `vramscope view --live`
@@ -75,7 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut log = FollowedLog::watch(&path, Recording::new(recording))?;
     let symbols = FileSymbols::new(&options.contents.debug_folders);
     log.set_live(LiveFile::new(destination, options.every, symbols));
-    // A program in a container has another id there.
+    // In a container the program has another process id.
     let is_running = |log: &FollowedLog| match options.process {
         Some(process) => Path::new(&format!("/proc/{process}")).exists(),
         None => log.is_running(),
@@ -106,7 +105,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a log whose records somebody else takes away.
+/// Refuses a log whose records another process consumes.
 fn check_not_consumed(path: &Path) -> Result<(), Failure> {
     let display = path.display().to_string();
     let file = LogFile::open(path).map_err(Failure::io(format!("cannot read {display}")))?;
@@ -118,7 +117,7 @@ fn check_not_consumed(path: &Path) -> Result<(), Failure> {
             "the `vramscope-capture run` of this program holds the recording alone, and consumes {display}"
         ))
         .with_advice(
-            "Start the program with `run --live`. A single snapshot can be had with `vramscope-capture dump`.",
+            "Start the program with `run --live`. For a single snapshot, use `vramscope-capture dump`.",
         )),
     }
 }

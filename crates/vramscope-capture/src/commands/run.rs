@@ -147,7 +147,6 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
 /// Everything that is decided before the program starts.
 struct Run<'a> {
     options: &'a Options,
-    /// The program's executable.
     path: PathBuf,
     plan: Plan,
     library: UnpackedLibrary,
@@ -162,7 +161,7 @@ impl<'a> Run<'a> {
             program::find(name).map_err(|(text, code)| Failure::input(text).with_code(code))?;
         let destination = match &options.output {
             Some(output) => Destination::of(output)?,
-            // Replaced once the program has a process id. Checks before the run that the folder exists.
+            // Replaced once the program has a process id. Computed now to check that the folder exists.
             None => options.default_destination(&path, process::id())?,
         };
         let library = UnpackedLibrary::new()?;
@@ -217,7 +216,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The variables for the program. Says what keeps it from being recorded in full.
+    /// The environment variables for the program. Prints a note if something will keep it from being fully recorded.
     fn environment(&self) -> Result<Environment, Failure> {
         let can_try = !self.refusal.as_ref().is_some_and(Refusal::is_visible);
         let library = can_try.then(|| self.library.path());
@@ -285,14 +284,14 @@ impl<'a> Run<'a> {
             opens_viewer: self.options.view,
             program: &program,
         };
-        // The program ran. Later failures are printed, and change its exit code only if that is 0.
+        // The program ran. Later failures are printed, and change its exit code only if it is 0.
         let finished = finish::write_snapshots(&ended, follower.finish());
         launch::clear_interruption();
         Ok((status, finished))
     }
 }
 
-/// Whether Python is told to name its functions.
+/// Whether to ask Python to name its functions.
 fn names_python(options: &Options, program: &Path) -> bool {
     options.stacks != Stacks::Off
         && match options.python {
@@ -319,7 +318,7 @@ fn start_failure(program: &str, error: &io::Error) -> Failure {
 }
 
 impl Options {
-    /// The snapshot's file if none was given.
+    /// The snapshot file if the user gave none.
     fn default_destination(&self, program: &Path, process: u32) -> Result<Destination, Failure> {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         let ending = if self.live { "vram" } else { "pickle" };

@@ -1,8 +1,8 @@
-//! A snapshot that is written again and again while its program runs, for viewers that follow it.
+//! A snapshot that is rewritten while its program runs, for viewers that follow it.
 //!
-//! Each version is a whole file that replaces the one before, so viewers may come and go, nobody waits for them, and
-//! what reads any snapshot reads this one. Its size is bounded by `--max-entries`. A version is written when there are
-//! new records, and so seldom that writing takes a fifth of one core's time at most.
+//! Each version is a complete file that replaces the previous one. So viewers may come and go, nobody waits for them,
+//! and anything that reads snapshots can read it. `--max-entries` bounds its size. A version is written when there are
+//! new records, but writing takes at most a fifth of one core's time.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,11 +16,11 @@ use vramscope_record::reader::Header;
 use crate::destination::Destination;
 use crate::failure::Failure;
 
-/// Number of trace entries of each device in a live snapshot, unless the user says another.
+/// Default number of trace entries of each device in a live snapshot.
 pub(crate) const LIVE_ENTRIES: usize = 200_000;
-/// Time between two versions, unless the user says another.
+/// Default time between two versions.
 pub(crate) const EVERY: &str = "500ms";
-/// Pause after a version, in times that it took.
+/// Minimum pause after a version, as a multiple of the time it took to write.
 const PAUSES: u32 = 4;
 /// Pause after a version that could not be written.
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
@@ -30,31 +30,30 @@ pub(crate) struct LiveFile {
     destination: Destination,
     every: Duration,
     symbols: FileSymbols,
-    /// End of the log and state of the program in the last version.
+    /// End of the log and state of the program in the last version written.
     shown: Option<(u64, Ended)>,
-    /// The next version is not written before.
     not_before: Option<Instant>,
-    /// The last version. It is locked while it is open, by which viewers see that more may follow.
+    /// The last version. Its lock, held while it is open, shows viewers that more may follow.
     version: Option<File>,
-    /// Whether the last version could not be written, which was told.
+    /// Whether the last version could not be written. The failure was already reported.
     has_failed: bool,
-    /// Whether it was told that there is something to watch.
+    /// Whether the user was told that there is a file to watch.
     is_announced: bool,
 }
 
-/// The part of a log that a version is made of.
+/// What one version shows.
 pub(super) struct Version<'a> {
     pub(super) log: &'a Path,
     pub(super) header: Header,
     /// End of the records read.
     pub(super) offset: u64,
     pub(super) ended: Ended,
-    /// Whether no other version follows.
+    /// Whether no version follows.
     pub(super) is_last: bool,
 }
 
 impl LiveFile {
-    /// Nothing is written yet.
+    /// Writes nothing yet.
     pub(crate) fn new(destination: Destination, every: Duration, symbols: FileSymbols) -> Self {
         Self {
             destination,
@@ -68,22 +67,21 @@ impl LiveFile {
         }
     }
 
-    /// The snapshot's file.
     pub(crate) fn destination(&self) -> &Destination {
         &self.destination
     }
 
-    /// The file, once after its first version was written.
+    /// The file's path, once, after its first version was written.
     pub(super) fn announce(&mut self) -> Option<&Path> {
         let is_due = self.shown.is_some() && !self.is_announced;
         self.is_announced |= is_due;
         is_due.then(|| self.destination.path())
     }
 
-    /// Writes a version if one is due. What could not be written is tried again later.
+    /// Writes a version if one is due. After a failure, tries again later.
     ///
     /// # Errors
-    /// The first of several failures in a row, and that of the last version.
+    /// Only the first of several failures in a row, and one of the last version.
     pub(super) fn write(
         &mut self,
         recording: &Recording,
@@ -96,7 +94,7 @@ impl LiveFile {
         }
         let written = self.try_write(recording, version);
         let took = now.elapsed();
-        // Counted from its beginning, so that a quick one does not delay the next.
+        // Counted from the start of writing, so that a quick write does not delay the next version.
         self.not_before = Some(now + self.every.max(took * (1 + PAUSES)));
         match written {
             Ok(file) => {
@@ -185,7 +183,7 @@ mod tests {
                 .unwrap();
             let is_written = path.exists();
             if is_written {
-                // Nobody else gets the lock that says that more may follow.
+                // Nobody else can get the lock that announces further versions.
                 assert!(File::open(&path).unwrap().try_lock_shared().is_err());
             }
             is_written

@@ -1,4 +1,4 @@
-//! The log of one process, which may still run.
+//! The log of one process, which may still be running.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -23,7 +23,7 @@ use crate::output::{self, Progress};
 use crate::snapshot_names::{self, Recorded};
 use crate::written_snapshot::{WrittenSnapshot, incomplete};
 
-/// Maximum number of snapshots of failed allocations in a run. A program that keeps retrying would fill the disk.
+/// Maximum number of snapshots of failed allocations per run. A program that keeps retrying would fill the disk.
 const MAX_OUT_OF_MEMORY_SNAPSHOTS: u32 = 16;
 /// Bytes of consumed records between two calls of `reclaim_before`.
 const STRIDE_BYTES: u64 = 4 << 20;
@@ -32,20 +32,18 @@ const STRIDE_BYTES: u64 = 4 << 20;
 pub(crate) struct FollowedLog {
     path: PathBuf,
     file: LogFile,
-    /// The records read so far, and the means to free their space, unless others read the log too; `None` if records
-    /// are left for a later conversion.
+    /// The records read so far, and the means to free their space unless others read the log too. `None` if the records
+    /// stay for a later conversion.
     consumed: Option<(Recording, Option<SpaceReclaimer>)>,
     contents: Contents,
-    /// File offset of the first unread record.
+    /// Position of the first unread record.
     offset: u64,
-    /// Number of dump requests and of failed allocations among the records read, to compare with the header's
-    /// counters.
+    /// Number of dump requests and failed allocations read so far, compared with the header's counters.
     handled_counts: (u32, u32),
     /// Whether the program has ended and everything was read.
     is_finished: bool,
     /// Whether the failure to free space was printed.
     reclaim_failed: bool,
-    /// The snapshot for viewers that follow the program.
     live: Option<LiveFile>,
 }
 
@@ -53,7 +51,7 @@ impl FollowedLog {
     /// Opens the log of a running program.
     ///
     /// # Errors
-    /// If it cannot be read, or not yet.
+    /// If it cannot be read, or cannot be read yet.
     pub(super) fn open(path: &Path, plan: &Plan) -> Result<Self, Failure> {
         let consumed = if plan.is_followed {
             let reclaimer = SpaceReclaimer::open(path)
@@ -65,10 +63,10 @@ impl FollowedLog {
         Self::open_with(path, consumed)
     }
 
-    /// Opens a log that another process converts or consumes, to read it only.
+    /// Opens a log for reading only; another process converts or consumes it.
     ///
     /// # Errors
-    /// If it cannot be read, or not yet.
+    /// If it cannot be read, or cannot be read yet.
     pub(crate) fn watch(path: &Path, recording: Recording) -> Result<Self, Failure> {
         Self::open_with(path, Some((recording, None)))
     }
@@ -99,7 +97,6 @@ impl FollowedLog {
         self.header().created_ns
     }
 
-    /// The log file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -109,7 +106,7 @@ impl FollowedLog {
         self.header().process
     }
 
-    /// What tells that process from others.
+    /// What distinguishes that process from others.
     pub(crate) fn recorded(&self) -> Recorded {
         let header = self.header();
         Recorded {
@@ -122,7 +119,7 @@ impl FollowedLog {
     pub(crate) fn is_running(&self) -> bool {
         let header = self.header();
         let stat = fs::read_to_string(format!("/proc/{}/stat", header.process)).unwrap_or_default();
-        // Fields after the name, which may contain parentheses: the state is field 3, the start time field 22.
+        // The fields after the name, which may contain parentheses: the state is field 3, the start time field 22.
         let mut fields = stat
             .rsplit(')')
             .next()
@@ -134,14 +131,15 @@ impl FollowedLog {
     }
 
     fn header(&self) -> Header {
-        // Opening the log checked that its header is readable.
+        // The header was checked when the log was opened.
         Log::open(self.file.bytes())
             .map(|log| *log.header())
             .unwrap_or_default()
     }
 
     /// Reads new records and writes the snapshots that are due. `out_of_memory` counts those for failed allocations.
-    /// `is_last` if nothing is read after this: then all is, as a process in a container may have continued after it
+    /// With `is_last`, reads to the end even if the process seems to have died before: one in a container may have
+    /// continued.
     /// appeared to have ended.
     pub(super) fn poll(
         &mut self,
@@ -158,7 +156,7 @@ impl FollowedLog {
         if self.consumed.is_none() && self.handled_counts == counts {
             return;
         }
-        // In a container the process has another id there, so not finding it here proves nothing before the end.
+        // A process in a container has another id there, so not finding it proves nothing before the end.
         let may_run = header.state == state::RUNNING && !is_last;
         let is_running = may_run || self.is_running();
         let mut reclaimed = self.offset;
@@ -194,13 +192,13 @@ impl FollowedLog {
         self.is_finished = !is_running && header.state != state::RUNNING;
     }
 
-    /// Reads new records, and leaves the snapshots that are due to others.
+    /// Reads new records. Leaves the snapshots that are due to the log's owner.
     pub(crate) fn catch_up(&mut self, is_running: bool) {
         self.set_read_time();
         while self.read(&mut 0, is_running).is_some() {}
     }
 
-    /// What the program has done by now will have been read.
+    /// Notes the time: everything that the program has done by now will have been read.
     fn set_read_time(&mut self) {
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         if let (Some((recording, _)), Ok(now_us)) = (&mut self.consumed, now.as_micros().try_into())
@@ -209,22 +207,22 @@ impl FollowedLog {
         }
     }
 
-    /// Whether the recorder has said that nothing follows.
+    /// Whether the recorder has marked the log as complete.
     pub(crate) fn is_complete(&self) -> bool {
         self.header().state != state::RUNNING
     }
 
-    /// Whether it has something to show and no live snapshot yet.
+    /// Whether there is something to show but no live snapshot yet.
     pub(super) fn lacks_live_file(&self) -> bool {
         self.live.is_none() && self.has_content()
     }
 
-    /// Writes a live snapshot from now on.
+    /// Starts writing a live snapshot.
     pub(crate) fn set_live(&mut self, live: LiveFile) {
         self.live = Some(live);
     }
 
-    /// The file of the live snapshot, once after its first version was written.
+    /// The live snapshot's path, once, after its first version was written.
     pub(crate) fn announce_live(&mut self) -> Option<&Path> {
         self.live.as_mut()?.announce()
     }
@@ -232,7 +230,7 @@ impl FollowedLog {
     /// Writes a version of the live snapshot if one is due. `is_last` if the program has ended.
     ///
     /// # Errors
-    /// If it cannot be written: the first of several failures in a row, and that of the last version.
+    /// Only the first of several failures in a row, and one of the last version.
     pub(crate) fn write_live(&mut self, is_last: bool) -> Result<(), Failure> {
         let is_last = is_last || self.is_finished;
         let header = self.header();
@@ -244,7 +242,7 @@ impl FollowedLog {
                 ..header
             },
             offset: self.offset,
-            // In a container the process has another id there, so not finding it before the end proves nothing.
+            // A process in a container has another id there, so not finding it before the end proves nothing.
             ended: header.ended(!is_last || self.is_running()),
             is_last,
         };
@@ -368,7 +366,7 @@ impl FollowedLog {
             end_offset,
             is_running,
         };
-        // While the program runs, the terminal belongs to it.
+        // The terminal belongs to the program while it runs.
         let is_shown = end_offset.is_none() && !plan.is_quiet;
         let mut progress = Progress::new(&display, is_shown);
         convert(self.file.bytes(), &options, symbols, &mut |done, all| {
@@ -377,10 +375,10 @@ impl FollowedLog {
         .map_err(|error| Failure::conversion(&display, error.into()))
     }
 
-    /// After the program has ended: reads the content of the log if polling did not, and saves what a later
-    /// conversion needs from elsewhere. Python leaves its map of names behind, which goes if `run` asked for it.
+    /// Once the program has ended, reads the log if polling did not, and saves external data that a later conversion
+    /// needs. Also removes Python's map of names if `run` asked Python to write it.
     pub(super) fn inspect(&mut self, names_python: bool) {
-        // Without the map, Python functions have no names, which the conversion reports.
+        // Without the map, Python functions stay unnamed, which the conversion reports.
         let is_saved = perf_map::save_copy(self.process(), &self.path).unwrap_or_default();
         if is_saved && names_python && !self.is_running() {
             perf_map::remove(self.process());
@@ -406,12 +404,12 @@ impl FollowedLog {
         &self.contents.program
     }
 
-    /// Whether a log without content says anything.
+    /// Whether a log without content has anything to report.
     pub(crate) fn has_remarks(&self) -> bool {
         self.header().lost().next().is_some() || !self.contents.notes.is_empty()
     }
 
-    /// What a log without content says: losses and notes, each on a line of its own.
+    /// What a log without content reports: losses and notes, each on its own line.
     pub(crate) fn remarks(&self) -> String {
         let header = self.header();
         let lost = header.lost().map(|(loss, times)| incomplete(loss, times));
@@ -443,7 +441,6 @@ impl FollowedLog {
         }
     }
 
-    /// The file of the live snapshot, if there is one.
     pub(crate) fn live_destination(&self) -> Option<&Destination> {
         self.live.as_ref().map(LiveFile::destination)
     }
@@ -452,7 +449,6 @@ impl FollowedLog {
 /// Content of the records read so far.
 #[derive(Default)]
 struct Contents {
-    /// Name of the executable.
     program: String,
     /// Whether the program used memory or annotated ranges.
     is_worth_writing: bool,
@@ -460,7 +456,7 @@ struct Contents {
     notes: Vec<String>,
 }
 
-/// Maximum number of notes that are told of a log without content.
+/// Maximum number of notes printed for a log without content.
 const MAX_NOTES: usize = 5;
 
 impl Contents {
@@ -481,12 +477,16 @@ impl Contents {
     }
 }
 
-/// A snapshot to be written before the end.
+/// A snapshot to write before the program ends.
 enum DueSnapshot {
     /// Requested by the program. A relative path is relative to its working folder.
-    Requested { path: PathBuf, end_offset: u64 },
-    /// An allocation failed for lack of memory.
-    OutOfMemory { end_offset: u64 },
+    Requested {
+        path: PathBuf,
+        end_offset: u64,
+    },
+    OutOfMemory {
+        end_offset: u64,
+    },
 }
 
 impl DueSnapshot {

@@ -1,4 +1,4 @@
-//! Frees the space of consumed records: for new records in the log, and on the disk.
+//! Frees the space of consumed records, in the log and on disk.
 #![expect(unsafe_code, reason = "makes a hole in a file")]
 
 use std::fs::{File, OpenOptions};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use vramscope_record::layout::{HEADER_BYTES, header};
 
-/// Size of the units in which holes are punched: a multiple of all page sizes.
+/// Holes are punched in units of this size, a multiple of every page size.
 const PAGE_BYTES: u64 = 1 << 16;
 
 /// A log file opened for writing its header and punching holes.

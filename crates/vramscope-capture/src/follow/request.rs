@@ -1,10 +1,10 @@
-//! Requests of `dump` for a snapshot of records that `run` has consumed, by two files beside the log.
+//! How `dump` requests a snapshot of records that `run` has consumed, through two files beside the log.
 //!
 //! `<log>.<pid of the requester>.request` contains the path of the snapshot. `run` removes it when it begins. When
 //! it is done, it writes `<log>.<pid of the requester>.answer`: a line with `ok` or `error`, then the message.
 //!
-//! `run` holds a lock on the folder while it lives ([`RunFolder`](crate::run_folder::RunFolder)), so that nobody waits for
-//! a `run` that was killed.
+//! While it lives, `run` holds a lock on the folder ([`RunFolder`](crate::run_folder::RunFolder)), so that nobody waits
+//! for a `run` that was killed.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -26,9 +26,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long to wait for an answer.
 struct Timeouts {
     while_running: Duration,
-    /// It may be there, but without its lock.
+    /// If `run` holds no lock; it may still be alive.
     without_run: Duration,
-    /// Where the file system has no locks, so that nothing tells whether `run` lives.
+    /// If the file system has no locks, so that it is unknown whether `run` is alive.
     without_locks: Duration,
 }
 
@@ -63,7 +63,7 @@ fn wait_for_answer(
         .map_err(Failure::io(format!("cannot write {}", request.display())))?;
     let since = Instant::now();
     loop {
-        // In the order in which `run` ends: it writes the answer, removes the log, and is gone.
+        // Check in the order in which `run` ends: it writes the answer, removes the log, and exits.
         let run = state_of_run(log);
         let is_log_there = log.exists();
         if let Ok(text) = fs::read_to_string(&answer) {
@@ -95,7 +95,7 @@ fn log_is_gone(log: &Path) -> Failure {
         .with_advice("The snapshot is where `vramscope-capture run` writes it.")
 }
 
-/// Why there will be no answer, if nobody is left to give one or it took too long.
+/// Explains why there is no answer: `run` is gone, or it took too long.
 fn no_answer(
     log: &Path,
     snapshot: &str,
@@ -139,7 +139,7 @@ fn convert_rest(log: &Path, snapshot: &str) -> String {
 }
 
 /// Accepts a request and returns the path of the snapshot. The request must belong to the log's owner or to root,
-/// as `run` writes wherever it says.
+/// because `run` writes to any path it names.
 pub(super) fn accept(request: &Path, log: &Path) -> Option<PathBuf> {
     let file = OpenOptions::new()
         .read(true)
@@ -168,7 +168,7 @@ pub(super) fn answer(request: &Path, outcome: Result<String, Failure>) -> io::Re
     write_atomically(&request.with_extension("answer"), &text)
 }
 
-/// Writes a file that appears only when it is complete. Others may read it: the requester may be another user.
+/// Writes a file that appears only when it is complete. It is readable by all, since the requester may be another user.
 fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().ok_or(ErrorKind::NotFound)?;
     let mut file = tempfile::Builder::new()
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_ever() {
         let (folder, log) = folder_with_log();
-        // A `run` that is gone is not waited for at all.
+        // A `run` that has ended is not waited for.
         let message = request_as(1, &log).join().unwrap().unwrap_err();
         assert!(message.contains("has ended"), "{message}");
         let command = format!("convert {} -o /1.pickle", quote(&log));
@@ -246,7 +246,7 @@ mod tests {
         let lock = lock_folder(folder.path()).unwrap();
         let message = request_as(1, &log).join().unwrap().unwrap_err();
         assert!(message.contains("has not answered"), "{message}");
-        // A `run` that is killed after it accepted the request.
+        // A `run` that is killed after accepting the request.
         let pending = request_as(1, &log);
         while accept(&log.with_extension(format!("1.{EXTENSION}")), &log).is_none() {
             thread::yield_now();

@@ -1,4 +1,4 @@
-//! While there is no log, watches for processes that use the driver without the injected library. This tells a
+//! While there is no log, watches for processes that use the driver without the injected library. This distinguishes a
 //! program without CUDA from one whose calls were missed.
 
 use std::fs;
@@ -18,7 +18,6 @@ pub(crate) struct DriverUser {
     pub(crate) has_library: bool,
 }
 
-/// Watches the processes of a program.
 pub(crate) struct DriverWatch {
     root: u32,
     next_check: Instant,
@@ -46,7 +45,7 @@ impl DriverWatch {
         self.wait = (self.wait * 2).min(MAX_WAIT);
         self.next_check = now + self.wait;
         let users = process_tree(self.root).into_iter().filter_map(driver_user);
-        // A process without the library explains more.
+        // A process without the library is the better explanation.
         if let Some(user) = users.min_by_key(|user| user.has_library) {
             self.driver_user = Some(user);
         }

@@ -1,5 +1,5 @@
-//! What ELF files need and have: versions of the C library, and exported variables. The dynamic linker does not start
-//! a program if a library before it needs a version that is not there.
+//! What ELF files need and provide: versions of the C library, and exported variables. The dynamic linker refuses to
+//! start a program if a preloaded library needs a version that is missing.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use object::{Endianness, ReadCache, ReadRef};
 /// A version that a program's C library lacks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Lacking {
-    /// The version, such as `GLIBC_2.34`: the newest of several.
+    /// The version, such as `GLIBC_2.34`; if several are missing, the newest.
     pub(crate) version: String,
     /// The library that should have it.
     pub(crate) library: PathBuf,
 }
 
-/// What `needed` asks for and the libraries beside a dynamic linker lack. They are of the same build of glibc. `None`
-/// if nothing is missing or if there are no such libraries beside it.
+/// The newest version in `needed` that the libraries beside a dynamic linker lack; they come from the same build of
+/// glibc. `None` if nothing is missing or if there are no such libraries beside it.
 pub(super) fn find_lacking(needed: &[(String, String)], linker: &Path) -> Option<Lacking> {
-    // On many systems it is a link to the folder of the libraries.
+    // On many systems the path is a link into the libraries' folder.
     let folder = fs::canonicalize(linker).ok()?.parent()?.to_owned();
     let lacking = needed.iter().filter(|(library, version)| {
         let defined = File::open(folder.join(library))
@@ -75,14 +75,14 @@ fn defined_versions<'data>(data: impl ReadRef<'data>) -> Option<Vec<String>> {
     let strings = sections.strings(endian, data, link).ok()?;
     let mut versions = Vec::new();
     while let Some((_, mut names)) = definitions.next().ok()? {
-        // The first name is that of the version, the others are those of older ones.
+        // The first name is the version itself, the others are older ones it builds on.
         let name = names.next().ok()??;
         versions.push(text(name.name(endian, strings).ok()?));
     }
     Some(versions)
 }
 
-/// The bytes of a variable that a program or library exports. `None` if it has none of that name.
+/// The bytes of an exported variable. `None` if there is none of that name.
 pub(super) fn exported_bytes(file: File, name: &str) -> Option<Vec<u8>> {
     let data = &ReadCache::new(file);
     let (endian, sections) = sections(data)?;
@@ -113,7 +113,7 @@ fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// A version's numbers, so that 2.9 is before 2.17.
+/// A version as numbers, so that 2.9 sorts before 2.17.
 pub(super) fn numbers(version: &str) -> Vec<u32> {
     let (_, numbers) = version.split_once('_').unwrap_or_default();
     let parts = numbers.split('.');
@@ -130,7 +130,7 @@ mod tests {
         assert!(numbers("GLIBC_2.17") < numbers("GLIBC_PRIVATE"));
     }
 
-    /// This program runs, so its linker's libraries have all that it needs.
+    /// This test program runs, so its linker's libraries have everything it needs.
     #[test]
     fn what_a_running_program_needs_is_there() {
         let program = fs::read("/proc/self/exe").unwrap();

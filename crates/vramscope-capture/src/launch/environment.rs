@@ -8,17 +8,16 @@ use vramscope_record::settings::{self, Settings};
 
 use super::{library, python};
 
-/// Names the library that NVTX loads.
+/// The library that NVTX loads.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
 
 /// Options of the address sanitizer.
 const SANITIZER: &str = "ASAN_OPTIONS";
-/// Its option that it must be the first library.
+/// The sanitizer's option that requires it to be the first library.
 const SANITIZER_ORDER: &str = "verify_asan_link_order";
 
-/// Differences to this process's environment.
+/// Differences from this process's environment.
 pub(crate) struct Environment {
-    /// Names and values to set.
     pub(crate) variables: Vec<(&'static str, OsString)>,
     /// Whether NVTX already loads another library, so that ranges are not recorded.
     pub(crate) nvtx_is_taken: bool,
@@ -53,7 +52,7 @@ pub(crate) fn capture_environment(
     if let Some(folder) = old_nvtx {
         let name = "LD_LIBRARY_PATH";
         let before = existing(name).filter(|before| !before.is_empty());
-        // At the end, so that existing libraries take precedence.
+        // Last, so that existing libraries take precedence.
         let value = match before {
             Some(before) => join(&before, Some(folder.as_os_str())),
             None => folder.as_os_str().to_owned(),
@@ -66,8 +65,9 @@ pub(crate) fn capture_environment(
     }
 }
 
-/// The options of the address sanitizer, where it is a library, as by gcc: it would end the program, as ours comes before
-/// it. It also works so. Which of the programs to be started have it is not known.
+/// Options for the address sanitizer. As a shared library (gcc's default) it would end the program because ours is
+/// loaded before it, although it works in that order too. Set always, since nobody knows which of the started programs
+/// use it.
 fn sanitizer_options(existing: Option<OsString>) -> Option<(&'static str, OsString)> {
     let existing = existing.unwrap_or_default();
     let name = SANITIZER_ORDER.as_bytes();
@@ -82,13 +82,13 @@ fn sanitizer_options(existing: Option<OsString>) -> Option<(&'static str, OsStri
     Some((SANITIZER, options))
 }
 
-/// Whether a path is that of the injected library, such as one of an outer `run`.
+/// Whether a path is the injected library, such as an outer `run`'s.
 fn is_ours(path: &OsStr) -> bool {
     Path::new(path).file_name() == Some(OsStr::new(library::NAME))
 }
 
-/// Removes the injected library of an outer `run` from a value of `LD_PRELOAD`: two copies in one program would
-/// record each other.
+/// Removes an outer `run`'s injected library from a value of `LD_PRELOAD`: two copies in one program would record each
+/// other.
 fn without_ours(preloaded: &OsStr) -> OsString {
     let entries = || preloaded.as_bytes().split(|byte| b": ".contains(byte));
     let is_other = |entry: &&[u8]| !is_ours(OsStr::from_bytes(entry));
@@ -128,7 +128,7 @@ mod tests {
         );
         let text =
             |(name, value): (&str, OsString)| (name.to_owned(), value.into_string().unwrap());
-        // Skips the settings, which have tests of their own.
+        // Leaves out the settings, which have their own tests.
         (
             environment
                 .variables

@@ -1,8 +1,8 @@
-//! The injected library: part of this binary, written to a place where programs can load it.
+//! The injected library: part of this binary, unpacked to where programs can load it.
 //!
-//! That place is the same for all runs of a user, and stays: what outlives a run has its path in `LD_PRELOAD`, and
-//! each program that it starts would print an error if the file were gone. It is in the user's cache, or, where that
-//! cannot be trusted, in a folder of this user's among those for temporary files.
+//! All runs of a user share that place, and the library stays there. A process that outlives the run has its path in
+//! `LD_PRELOAD`, and every program it starts would print an error if the file were gone. The place is in the user's
+//! cache or, if that cannot be trusted, in a folder of the user's for temporary files.
 
 use std::ffi::CString;
 use std::fs::{self, DirBuilder, Metadata, Permissions};
@@ -19,7 +19,6 @@ use crate::failure::Failure;
 /// Empty on platforms without capture.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libvramscope_inject.so"));
 
-/// File name of the library.
 pub(super) const NAME: &str = "libvramscope_inject.so";
 
 /// Names under which programs look for NVTX 1 and 2.
@@ -66,13 +65,12 @@ impl UnpackedLibrary {
         Ok(Self { folder })
     }
 
-    /// The library's file.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join(NAME)
     }
 
-    /// Creates a folder with the library under the names of NVTX 1 and 2, unless this machine has that NVTX.
-    /// Programs that need it can run, and their ranges are recorded.
+    /// Creates a folder with the library under the names of NVTX 1 and 2, unless this machine has that NVTX. Programs
+    /// that need it can then run, and their ranges are recorded.
     ///
     /// # Errors
     /// If the folder cannot be created.
@@ -95,21 +93,21 @@ impl UnpackedLibrary {
     }
 }
 
-/// The user's folder for what can be made again.
+/// The user's cache folder.
 fn cache_folder() -> Option<PathBuf> {
     let folder = |name| Some(PathBuf::from(std::env::var_os(name)?)).filter(|it| it.is_absolute());
     folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))
 }
 
-/// As [`unpack_into`], in this user's `cache`.
+/// [`unpack_into`] in the user's `cache`.
 fn unpack_into_cache(cache: &Path) -> Option<PathBuf> {
-    // Another user's home, as after `su`: a folder of ours there would be in that user's way.
+    // In another user's home, as after `su`, a folder of ours would be in that user's way.
     let existing = cache.ancestors().find(|it| it.exists())?;
     is_safe(&fs::canonicalize(existing).ok()?).then(|| unpack_into(&cache.join("vramscope")))?
 }
 
-/// Writes the library into a folder of this user's. `None` if programs cannot load it there, or if others could
-/// replace it.
+/// Writes the library into a folder of this user. `None` if programs cannot load it there, or if others could replace
+/// it.
 fn unpack_into(folder: &Path) -> Option<PathBuf> {
     let mut hasher = DefaultHasher::new();
     hasher.write(LIBRARY);
@@ -126,7 +124,7 @@ fn unpack_into(folder: &Path) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Writes the library's file, which appears only when it is complete: other runs may do the same now.
+/// Writes the library. The file appears only when complete, since other runs may be writing it at the same time.
 fn write_library(folder: &Path) -> io::Result<()> {
     let mut file = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o600))
@@ -137,12 +135,12 @@ fn write_library(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder that only this user may enter, with its parents.
+/// Creates a folder, with its parents, that only this user may enter.
 fn create_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Whether a folder is this user's, and no other user can replace it or anything in it. The path has no links.
+/// Whether a folder belongs to this user, and no other user can replace it or anything in it. The path has no links.
 fn is_safe(folder: &Path) -> bool {
     let root = |metadata: &Metadata| metadata.uid() == 0;
     let is_guarded = |parent: &Path| {
@@ -155,12 +153,12 @@ fn is_safe(folder: &Path) -> bool {
         && folder.ancestors().skip(1).all(is_guarded)
 }
 
-/// Whether a file or folder is this user's, and no other user may write to it.
+/// Whether a file or folder belongs to this user, and no other user may write to it.
 fn is_private(metadata: &Metadata) -> bool {
     metadata.uid() == program::effective_ids().0 && metadata.mode() & 0o022 == 0
 }
 
-/// Whether libraries can be loaded from a folder, and its path can be in `LD_PRELOAD`.
+/// Whether libraries can be loaded from a folder, and `LD_PRELOAD` can hold its path.
 fn is_loadable(folder: &Path) -> bool {
     let bytes = folder.as_os_str().as_bytes();
     let can_stand_in_a_list = !bytes.iter().any(|byte| b": \t\n;".contains(byte));
@@ -236,7 +234,7 @@ fn can_be_loaded(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// It is loaded before the program's own libraries: whatever else it needed would come before theirs.
+    /// It is loaded before the program's own libraries, so anything else it needed would come before theirs.
     #[test]
     fn the_library_needs_the_c_library_alone() {
         let libraries = elf_file::needed_libraries(LIBRARY).unwrap();
@@ -272,7 +270,7 @@ mod tests {
         assert_eq!(unpack_into_cache(cache.path()), Some(folder.clone()));
         assert_eq!(fs::read(&file).unwrap(), LIBRARY);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        // A link to somebody's file is replaced, not written through.
+        // A link to another user's file is replaced, not written through.
         let other = cache.path().join("other");
         fs::write(&other, "theirs").unwrap();
         fs::remove_file(&file).unwrap();
@@ -313,7 +311,7 @@ mod tests {
             }
         }
         assert!(unpack_into_cache(cache.path()).is_some());
-        // Nothing is left where it is not wanted.
+        // Nothing is left in an unsuitable place.
         let other = cache.path().join("other");
         create_private(&other).unwrap();
         set(&other, 0o777);

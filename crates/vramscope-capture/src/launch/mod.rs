@@ -2,7 +2,7 @@
 //! started it.
 #![expect(
     unsafe_code,
-    reason = "asks and tells the system what the standard library cannot"
+    reason = "makes system calls that the standard library lacks"
 )]
 
 pub(crate) mod driver_watch;
@@ -24,7 +24,6 @@ use std::time::Duration;
 use self::environment::Environment;
 pub(crate) use self::signals::{UnfinishedFile, clear_interruption, set_interruption};
 
-/// A started program.
 pub(crate) struct Running {
     process: u32,
     end: Receiver<io::Result<ExitStatus>>,
@@ -49,7 +48,6 @@ impl Running {
         Ok(Self { process, end })
     }
 
-    /// Its process id.
     pub(crate) fn process(&self) -> u32 {
         self.process
     }
@@ -78,13 +76,13 @@ pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
     wait_and_forward(command.spawn()?)
 }
 
-/// Waits for a program and forwards signals to it meanwhile.
+/// Waits for a program, forwarding signals to it.
 fn wait_and_forward(mut child: Child) -> io::Result<ExitStatus> {
     signals::forward_to(child.id().cast_signed());
     // SAFETY: all zeros are a valid `siginfo_t`.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     loop {
-        // WNOWAIT leaves the ended process its id until signals are no longer forwarded to that id.
+        // WNOWAIT keeps the ended process's id reserved until signals are no longer forwarded to it.
         // SAFETY: `info` is a valid out-pointer.
         let result = unsafe {
             libc::waitid(

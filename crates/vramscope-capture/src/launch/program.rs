@@ -1,4 +1,4 @@
-//! The program to be captured: its path, and obstacles to loading the library into it.
+//! The program to capture: its path, and what keeps the library from being loaded into it.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
@@ -15,10 +15,10 @@ use object::{Endianness, ReadCache};
 use super::elf_file::Lacking;
 use super::{elf_file, library};
 
-/// Maximum number of nested script interpreters, as in the kernel.
+/// Maximum number of nested script interpreters; the kernel's limit.
 const MAX_SCRIPT_DEPTH: usize = 4;
 
-/// Commands that start programs in a container: with other libraries, mostly without our variables and files.
+/// Commands that start programs in a container: with other libraries, and usually without our variables and files.
 const CONTAINERS: [&str; 10] = [
     "apptainer",
     "bwrap",
@@ -73,9 +73,8 @@ fn is_program(path: &Path) -> bool {
 /// Why the dynamic linker will not load the library into a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Obstacle {
-    /// The program has no dynamic linker.
     Static,
-    /// The program has rights that its starter does not have: set-user-id, set-group-id, or file capabilities.
+    /// The program has privileges that its starter lacks: set-user-id, set-group-id, or file capabilities.
     Privileged(&'static str),
     /// The program is for another processor, or 32-bit.
     OtherMachine,
@@ -83,7 +82,7 @@ pub(crate) enum Obstacle {
     OtherLinker(String),
     /// The program's C library is too old for the library.
     OldLibc(Lacking),
-    /// The program starts others in a container; holds its name.
+    /// The command starts programs in a container; holds its name.
     Container(String),
 }
 
@@ -95,8 +94,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Whether an attempt would disturb the user: the dynamic linker prints an error, or the program does not
-    /// start.
+    /// Whether trying anyway would disturb the user: the dynamic linker prints an error, or the program does not start.
     pub(crate) fn is_visible(&self) -> bool {
         matches!(
             self.obstacle,
@@ -146,7 +144,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The obstacle in a command's program, or in the interpreter of a script. `program` is where it was found.
+/// The obstacle in a command's program, or in its interpreter if it is a script. `program` is where it was found.
 pub(crate) fn find_refusal(command: &[OsString], program: &Path) -> Option<Refusal> {
     let (name, arguments) = command.split_first()?;
     let file = with_interpreters(program).pop()?;
@@ -157,7 +155,7 @@ pub(crate) fn find_refusal(command: &[OsString], program: &Path) -> Option<Refus
     Some(Refusal { file, obstacle })
 }
 
-/// A program; of a script also its interpreter, which may be a script too. The last one is what the system starts.
+/// A program and, if it is a script, its interpreter, which may be a script too. The system starts the last one.
 pub(crate) fn with_interpreters(program: &Path) -> Vec<PathBuf> {
     let mut files = vec![program.to_owned()];
     while files.len() <= MAX_SCRIPT_DEPTH
@@ -168,7 +166,7 @@ pub(crate) fn with_interpreters(program: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The name of a command that starts programs in a container.
+/// The command's name if it starts programs in a container.
 fn container(command: &OsStr, arguments: &[OsString]) -> Option<String> {
     let name = Path::new(command).file_name()?.to_str()?;
     // Slurm has containers of its own, and those of the plugin pyxis.
@@ -211,7 +209,7 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
 }
 
 fn find_obstacle(file: &Path) -> Option<Obstacle> {
-    // If the file cannot be read, trying is the only way.
+    // If the file cannot be read, the only way is to try.
     let metadata = fs::metadata(file).ok()?;
     if let Some(how) = extra_privilege(&metadata, effective_ids(), || has_capabilities(file)) {
         return Some(Obstacle::Privileged(how));
@@ -236,7 +234,7 @@ fn find_obstacle(file: &Path) -> Option<Obstacle> {
     let Some(linker) = linker.map(String::from_utf8_lossy) else {
         return Some(Obstacle::Static);
     };
-    // Only the file name counts. That of glibc is ld-linux-….so.N or ld64.so.N.
+    // Only the file name counts; glibc's linker is ld-linux-….so.N or ld64.so.N.
     let name = linker.rsplit('/').next().unwrap_or_default();
     if name.contains("musl") || name.starts_with("linker") {
         return Some(Obstacle::OtherLinker(linker.into_owned()));
@@ -244,7 +242,7 @@ fn find_obstacle(file: &Path) -> Option<Obstacle> {
     elf_file::find_lacking(&library::NEEDED, Path::new(linker.as_ref())).map(Obstacle::OldLibc)
 }
 
-/// The kind of rights that a program has, but not the user and group that start it.
+/// What gives the program privileges beyond those of the user and group that start it.
 fn extra_privilege(
     program: &Metadata,
     (user, group): (u32, u32),
@@ -260,7 +258,7 @@ fn extra_privilege(
     (user != 0 && has_capabilities()).then_some("file capabilities")
 }
 
-/// The effective user and group, with which programs start.
+/// The effective user and group of this process.
 pub(super) fn effective_ids() -> (u32, u32) {
     // SAFETY: takes no arguments and cannot fail.
     unsafe { (libc::geteuid(), libc::getegid()) }
@@ -376,7 +374,7 @@ mod tests {
         }
     }
 
-    /// A program whose own dynamic linker stands beside a C library without the needed versions.
+    /// A program whose dynamic linker is beside a C library without the needed versions.
     #[test]
     fn a_c_library_that_is_too_old_is_an_obstacle() {
         let folder = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
@@ -398,7 +396,7 @@ mod tests {
         let program = folder.path().join("program");
         fs::write(&program, replaced(&shell, &linker, &name)).unwrap();
         fs::copy(Path::new(OsStr::from_bytes(&linker)), &own).unwrap();
-        // Without a C library beside it, nothing is known.
+        // Without a C library beside the linker, nothing is known.
         assert_eq!(refusal(&program), None);
         let system = fs::canonicalize(OsStr::from_bytes(&linker)).unwrap();
         let libc = fs::read(system.with_file_name("libc.so.6")).unwrap();
@@ -413,7 +411,7 @@ mod tests {
         assert!(refusal.to_string().contains(newest), "{refusal}");
     }
 
-    /// Replaces each occurrence of some bytes by as many others.
+    /// Replaces each occurrence of some bytes by others of the same length.
     fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         for start in 0..=bytes.len() - from.len() {

@@ -1,25 +1,25 @@
-//! Whether a program is a Python that can safely be told to name its functions in stacks.
+//! Whether a program is a Python that can safely be asked to name its functions in stacks.
 //!
-//! From 3.12 on it does so if a variable says so, by code that it generates for each function. Nothing is started to
-//! find out: the name tells a Python, and a symbol in its file which one it is.
+//! Since 3.12, Python does so if a variable is set, by generating code for each function. Nothing is started to find
+//! out: the file name identifies a Python, and a symbol in the file its version.
 //!
-//! Some versions crash then or fail otherwise, so they are left alone:
-//! - 3.12.0 and 3.12.1 end recursion at 750 calls, where 1,000 are allowed (python/cpython#105003, #113403).
+//! Some versions then crash or misbehave, so they are left alone:
+//! - 3.12.0 and 3.12.1 stop recursion at 750 calls instead of 1,000 (python/cpython#105003, #113403).
 //! - 3.13.12, 3.13.13 and 3.14.3 to 3.14.5 crash in forked processes (#144766, #149156).
-//! - Those without a global lock generate that code without one too (#152330).
+//! - Free-threaded builds generate that code without a lock (#152330).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::elf_file;
 
-/// Tells Python to name its functions for profilers.
+/// Makes Python name its functions for profilers.
 pub(crate) const VARIABLE: &str = "PYTHONPERFSUPPORT";
 
-/// Holds Python's version since 3.11, as `0x030C01F0` for 3.12.1.
+/// Python's version since 3.11, as `0x030C01F0` for 3.12.1.
 const VERSION_SYMBOL: &str = "Py_Version";
 
-/// Ranges of versions that name their functions without harm, each without its end.
+/// Ranges of versions that can do so safely; the ends are exclusive.
 const SAFE: [[(u8, u8, u8); 2]; 3] = [
     [(3, 12, 2), (3, 13, 12)],
     [(3, 13, 14), (3, 14, 3)],
@@ -39,7 +39,7 @@ fn is_safe(version: (u8, u8, u8)) -> bool {
         .any(|[first, end]| (*first..*end).contains(&version))
 }
 
-/// Whether a file has the name of an interpreter with a global lock: `python`, `python3.12`.
+/// Whether the file name is that of an interpreter with a global lock: `python`, `python3.12`.
 fn is_python(file: &Path) -> bool {
     let name = file.file_name().and_then(|name| name.to_str());
     name.and_then(|name| name.strip_prefix("python"))
@@ -49,7 +49,7 @@ fn is_python(file: &Path) -> bool {
         })
 }
 
-/// The version of an interpreter, which may be in a library of its own.
+/// The version of an interpreter, which may be in a separate library.
 fn version(python: &Path) -> Option<(u8, u8, u8)> {
     let python = fs::canonicalize(python).ok()?;
     if !is_python(&python) {
@@ -62,7 +62,7 @@ fn version(python: &Path) -> Option<(u8, u8, u8)> {
     let libraries = ["lib", "lib64", &of_system].map(|folder| prefix.join(folder).join(&library));
     [python].iter().chain(&libraries).find_map(|file| {
         let value = elf_file::exported_bytes(File::open(file).ok()?, VERSION_SYMBOL)?;
-        // A number of eight bytes.
+        // The number has eight bytes.
         let [_, micro, minor, major] = *value.first_chunk()?;
         Some((major, minor, micro))
     })
@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    /// Scripts under the name, as pyenv's, and files without a version are not taken for what they are called.
+    /// Scripts with that name, such as pyenv's, and files without a version do not count.
     #[test]
     fn the_name_alone_does_not_do() {
         let folder = tempfile::tempdir().unwrap();

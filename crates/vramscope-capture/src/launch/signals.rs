@@ -1,11 +1,10 @@
 //! Signals during a capture: those from other processes are forwarded to the program.
 //!
 //! Signals from the terminal (Ctrl-C, Ctrl-\, hang-up) go to the whole process group, so the program receives them
-//! directly. In both cases this process survives, as there is a log to convert; another signal can end it during
-//! the conversion (where only this process has the recording, the second one), and then it removes the unfinished
-//! snapshot and prints what became of the recording. Signals ignored at the start stay ignored for
-//! both processes, as `nohup` requires. Signals with a handler have the default action again in the program, as
-//! always after `exec`.
+//! directly. In both cases this process survives, because it still has to convert the log. During the conversion
+//! another signal can end it (a second one, if only this process has the recording); it then removes the unfinished
+//! snapshot and prints what became of the recording. Signals ignored at the start stay ignored for both processes, as
+//! `nohup` requires. Signals with a handler have the default action again in the program, as always after `exec`.
 
 use std::ffi::CString;
 use std::io;
@@ -16,7 +15,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Signals that end a program, make it do something, or interrupt it.
+/// The signals that are forwarded.
 const FORWARDED: [libc::c_int; 6] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -31,24 +30,23 @@ static PROGRAM: AtomicI32 = AtomicI32::new(0);
 /// Signals that arrived before the program had started, one bit each.
 static PENDING: AtomicU64 = AtomicU64::new(0);
 
-/// Message for a signal that ends this process; null if there is none. Never freed, as a handler may be reading it.
+/// Message printed when a signal ends this process; null for none. Never freed, as a handler may be reading it.
 static LAST_MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
-/// Message for a signal that does not end this process yet; null if there is none. Never freed, as above.
+/// Message printed when a signal does not end this process yet; null for none. Never freed either.
 static FIRST_MESSAGE: AtomicPtr<String> = AtomicPtr::new(ptr::null_mut());
 
-/// Path of the file to remove when a signal ends this process; null if there is none. Never freed, as a handler may be
-/// reading it.
+/// File to remove when a signal ends this process; null for none. Never freed either.
 static UNFINISHED_FILE: AtomicPtr<CString> = AtomicPtr::new(ptr::null_mut());
 
-/// All paths that were ever stored there.
+/// All paths ever stored in [`UNFINISHED_FILE`].
 static KEPT: Mutex<Vec<&'static CString>> = Mutex::new(Vec::new());
 
-/// A file that is removed if a signal ends this process before this is dropped.
+/// A file to remove if a signal ends this process before this is dropped.
 pub(crate) struct UnfinishedFile(());
 
 impl UnfinishedFile {
-    /// Only one file can be unfinished at a time. From now on, one that grows beyond the permitted size is an error of
-    /// writing.
+    /// Only one file can be unfinished at a time. From now on, exceeding the permitted file size is a write error
+    /// instead of a signal.
     ///
     /// # Errors
     /// If a handler cannot be installed.
@@ -61,7 +59,7 @@ impl UnfinishedFile {
                 set_action(signal, handler as usize, 0)?;
             }
         }
-        // Not ignored, which a program started later would inherit.
+        // Not ignored: programs started later would inherit that.
         let handler: extern "C" fn(libc::c_int) = do_nothing;
         set_action(libc::SIGXFSZ, handler as usize, 0)?;
         Ok(Self(()))
@@ -74,7 +72,7 @@ impl Drop for UnfinishedFile {
     }
 }
 
-/// The path as a text that is never freed, the same one each time: a live snapshot is written for days.
+/// The path as text that is never freed. The same path is stored once, since a live snapshot is rewritten for days.
 fn kept_for_ever(path: CString) -> &'static CString {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(same) = kept.iter().find(|same| ***same == path) {
@@ -87,8 +85,8 @@ fn kept_for_ever(path: CString) -> &'static CString {
 
 extern "C" fn do_nothing(_signal: libc::c_int) {}
 
-/// Sets what signals do after the program has ended: print `last` and end this process, or print `first` if given,
-/// and only the second one ends it.
+/// Sets what signals do after the program has ended: print `last` and end this process. With `first`, the first signal
+/// only prints that and the second one ends it.
 pub(crate) fn set_interruption(first: Option<&str>, last: &str) {
     // The terminal may already show ^C or a progress bar on the current line.
     let message = |line: &str| Box::into_raw(Box::new(format!("\n{line}")));
@@ -96,13 +94,13 @@ pub(crate) fn set_interruption(first: Option<&str>, last: &str) {
     FIRST_MESSAGE.store(first.map_or(ptr::null_mut(), message), Ordering::SeqCst);
 }
 
-/// From now on signals end this process without a message, as the snapshots are written.
+/// The snapshots are written: from now on signals end this process without a message.
 pub(crate) fn clear_interruption() {
     FIRST_MESSAGE.store(ptr::null_mut(), Ordering::SeqCst);
     LAST_MESSAGE.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
-/// Starts to catch signals for the program. Must be called before the program starts.
+/// Catches signals meant for the program. Must be called before the program starts.
 ///
 /// # Errors
 /// If a handler cannot be installed.
@@ -142,7 +140,7 @@ pub(crate) fn stop_forwarding() -> io::Result<()> {
 }
 
 /// Signal handler after the program has ended: removes the unfinished file, prints the message and exits as the signal
-/// would. If there is a message for the first signal, prints that instead.
+/// would. Only prints if there is a message for the first signal.
 extern "C" fn exit(signal: libc::c_int) {
     // SAFETY: null, or a leaked box.
     if let Some(message) = unsafe {

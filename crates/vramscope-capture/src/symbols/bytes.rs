@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// A section's bytes, as used by gimli. Must not outlive the [`FileArena`] that it came from.
+/// A section's bytes for gimli. Must not outlive the [`FileArena`] they came from.
 pub(super) type Slice = EndianSlice<'static, RunTimeEndian>;
 
-/// Maximum ratio of a section's decompressed to its compressed size. Debug information shrinks to a third, hardly
-/// ever to a tenth. Sections made to exhaust memory shrink to a thousandth.
+/// Maximum ratio of a section's decompressed to its compressed size. Debug information shrinks to a third, rarely to a
+/// tenth; sections made to exhaust memory shrink to a thousandth.
 const MAX_EXPANSION: u64 = 64;
 
 /// A mapped file.
@@ -26,7 +26,7 @@ impl FileBytes {
     ///
     /// If it cannot be opened or mapped.
     pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
-        // Checked before opening: opening a pipe would block.
+        // Checked first, as opening a pipe would block.
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() && metadata.len() > 0 => {}
             Ok(_) => return Ok(None),

@@ -4,17 +4,17 @@ use addr2line::gimli::{self, DwLang};
 use cpp_demangle::{DemangleOptions, ParseOptions};
 use std::fmt::{self, Write as _};
 
-/// Maximum length of a function's name in bytes. Templates of GPU libraries have names of kilobytes; hostile names
-/// expand to gigabytes.
+/// Maximum length of a function's name in bytes. Template names in GPU libraries take kilobytes; hostile names expand
+/// to gigabytes.
 const MAX_NAME_BYTES: usize = 1024;
 
-/// A name without mangling, hash, parameters and return type. Names that are not mangled are unchanged. `language`
-/// is the source language, if known.
+/// A name without mangling, hash, parameters and return type; unmangled names are unchanged. `language` is the source
+/// language, if known.
 pub(super) fn demangle(name: &str, language: Option<DwLang>) -> String {
     let mut short = BoundedText(String::new());
     let is_rust = language.is_none_or(|language| language == gimli::DW_LANG_Rust);
     if is_rust && let Ok(demangled) = rustc_demangle::try_demangle(name) {
-        // A name that does not fit is truncated.
+        // A name that is too long is truncated.
         let _ = write!(short, "{demangled:#}");
     } else if name.starts_with("_Z") {
         let options = ParseOptions::default();
@@ -31,7 +31,7 @@ pub(super) fn demangle(name: &str, language: Option<DwLang>) -> String {
     short.0
 }
 
-/// Whether a name includes the function's namespace, and not only its last part.
+/// Whether a name includes the function's namespace, not only its last part.
 pub(super) fn is_mangled(name: &str) -> bool {
     name.starts_with("_Z") || name.starts_with("_R")
 }

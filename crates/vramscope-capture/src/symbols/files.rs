@@ -1,16 +1,14 @@
 //! Finds the files with symbols and checks that they are the ones that ran.
 //!
-//! A file is used only if it has the recorded build id. For modules without a build id, the path must suffice.
+//! A file is used only if it has the recorded build id. For modules without a build id, the path must do.
 
 use super::bytes::FileBytes;
 use object::Object as _;
 use std::path::{Component, Path, PathBuf};
 use vramscope_record::symbols::LoadedModule;
 
-/// Why a module's file cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Missing {
-    /// The file does not exist.
     NotFound,
     /// The file is not the one that ran.
     Changed,
@@ -24,9 +22,9 @@ impl Missing {
     }
 }
 
-/// Folders in which files are searched.
+/// The folders to search.
 pub(super) struct SearchPaths {
-    /// Folders given by the user: a copy of the other machine's files by path, or files by name or by build id.
+    /// The user's folders: copies of the other machine's files by path, or files by name or build id.
     folders: Vec<PathBuf>,
     /// The distribution's folder for debug information.
     system: PathBuf,
@@ -49,12 +47,12 @@ impl SearchPaths {
     ///
     /// # Errors
     ///
-    /// The reason why there is none.
+    /// If there is none, with the reason.
     pub(super) fn find_image(
         &self,
         module: &LoadedModule,
     ) -> Result<(PathBuf, FileBytes), Missing> {
-        // The kernel marks files that were replaced or deleted while they ran.
+        // The kernel's mark for files replaced or deleted while in use.
         let path = module.path.strip_suffix(" (deleted)");
         let path = Path::new(path.unwrap_or(&module.path));
         let inside = below_root(path);
@@ -144,7 +142,7 @@ impl SearchPaths {
         None
     }
 
-    /// Candidates for a file that debug information names by its path on the build machine.
+    /// Where to look for a file that debug information names by its path on the build machine.
     pub(super) fn built_file_candidates(&self, path: &Path) -> Vec<PathBuf> {
         let mut candidates = Vec::new();
         for folder in &self.folders {
@@ -156,7 +154,7 @@ impl SearchPaths {
     }
 }
 
-/// Whether a file is an object with this build id. An empty build id fits only objects that have none.
+/// Whether a file is an object with this build id. An empty build id matches only objects without one.
 fn has_build_id(bytes: &FileBytes, build_id: &[u8]) -> bool {
     let Ok(object) = object::File::parse(bytes.get()) else {
         // The caller reports damaged files.
@@ -166,7 +164,7 @@ fn has_build_id(bytes: &FileBytes, build_id: &[u8]) -> bool {
     found == build_id
 }
 
-/// A path without its root and without components that lead out of a folder.
+/// A path without its root and without components that leave the folder.
 fn below_root(path: &Path) -> PathBuf {
     path.components()
         .filter(|component| matches!(component, Component::Normal(_)))
@@ -188,7 +186,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The checksum of `.gnu_debuglink`, the same as zlib's.
+/// The checksum in `.gnu_debuglink`, which is zlib's.
 fn crc32(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];

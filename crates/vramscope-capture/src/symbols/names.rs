@@ -1,9 +1,8 @@
-//! Names in one module: functions, inlined functions and source lines, from its debug information and symbol
-//! tables.
+//! Names in one module, from its debug information and symbol tables: functions, inlined functions and source lines.
 //!
-//! Files may be hostile. addr2line and gimli are made for that, with two exceptions that are checked first:
-//! functions nested so deeply that reading them recursively exhausts the stack, and sections that decompress to
-//! more than the available memory.
+//! Files may be hostile. addr2line and gimli are built for that, with two exceptions that are checked first: functions
+//! nested so deeply that reading them recursively exhausts the stack, and sections that decompress to more than the
+//! available memory.
 #![expect(
     unsafe_code,
     reason = "debug information refers to files that are arena beside it"
@@ -19,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vramscope_record::symbols::SourceFrame;
 
-/// Maximum nesting of functions and inlined functions. Compilers stay far below.
+/// Maximum nesting of functions and inlined functions. Compilers stay far below it.
 const MAX_DEPTH: isize = 1000;
 /// Maximum number of inlined functions at one address.
 const MAX_INLINED: usize = 256;
@@ -34,7 +33,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Reads the files of a module.
     pub(super) fn read(
         image: Option<(PathBuf, FileBytes)>,
         debug: Option<(PathBuf, FileBytes)>,
@@ -52,7 +50,7 @@ impl Names {
             let Ok(object) = object::File::parse(bytes) else {
                 continue;
             };
-            // Relocatable files were never loaded.
+            // Relocatable files are never loaded.
             if object.kind() == object::ObjectKind::Relocatable {
                 continue;
             }
@@ -75,7 +73,7 @@ impl Names {
             Ok(self.arena.section(object, Some(id.name())))
         };
         let mut dwarf = Dwarf::load(load).ok()?;
-        // Debug information shared by several files, moved out by dwz.
+        // Debug information shared by several files, extracted by dwz.
         if let Ok(Some((link, build_id))) = object.gnu_debugaltlink()
             && let Some(common) = self.load_common(path, link, build_id)
         {
@@ -85,7 +83,7 @@ impl Names {
             dwarf.load_sup(load).ok()?;
         }
         dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
-        // Checks all of it: which part will be read depends on data that may be wrong.
+        // Checks all units: which of them will be read depends on data that may be wrong.
         are_shallow(&dwarf).then(|| Context::from_dwarf(dwarf).ok())?
     }
 
@@ -117,8 +115,8 @@ impl Names {
         DwarfPackage::load(load, self.arena.section(&object, None)).ok()
     }
 
-    /// The frames of a virtual address in the file, innermost first; empty if it has no name. `module` stands in
-    /// for an unknown source file.
+    /// The frames of a virtual address in the file, innermost first; empty if none is known. `module` stands in for an
+    /// unknown source file.
     pub(super) fn frames(
         &self,
         address: u64,
@@ -135,7 +133,7 @@ impl Names {
         if let Some(symbol) = symbol {
             let named = || demangle(symbol.name(), None);
             match frames.last_mut() {
-                // Debug information with lines only has names without namespaces; the symbol has the full name.
+                // Line-only debug information has names without namespaces; the symbol has the full name.
                 Some(NamedFrame {
                     frame,
                     is_whole: false,
@@ -248,8 +246,8 @@ fn are_shallow(dwarf: &Dwarf<Slice>) -> bool {
     true
 }
 
-/// Whether a unit's nesting is shallow enough for addr2line, which reads it recursively. An unreadable unit also
-/// ends addr2line's reading.
+/// Whether a unit is nested shallowly enough for addr2line, which reads it recursively. addr2line also stops at an
+/// unreadable unit.
 fn is_shallow(unit: gimli::UnitRef<'_, Slice>) -> gimli::Result<bool> {
     let mut entries = unit.entries_raw(None)?;
     while !entries.is_empty() {

@@ -6,7 +6,7 @@ use super::{Counts, Module};
 /// Maximum number of files named in a note.
 const MAX_FILES: usize = 6;
 
-/// A kind of missing names.
+/// One way in which names can be missing.
 struct Deficiency {
     /// Number of affected addresses in a module.
     addresses: fn(&Module) -> u64,
@@ -101,7 +101,7 @@ fn python_version(name: &str) -> Option<(u32, u32)> {
 
 fn missing(module: &Module, missing: &Missing) -> u64 {
     match &module.names {
-        // The kernel maps this module into each process; it has no file.
+        // The kernel maps this module into every process; it has no file.
         Err(found) if found == missing && module.path != "[vdso]" => module.addresses,
         _ => 0,
     }
@@ -126,7 +126,7 @@ fn list(modules: &[Module], count: fn(&Module) -> u64) -> Option<String> {
     (!counted.is_empty()).then_some(text)
 }
 
-/// Whether a file belongs to the system or to the driver. Users do not rebuild those to get names.
+/// Whether a file belongs to the system or the driver, which users do not rebuild to get names.
 fn is_of_system(module: &Module) -> bool {
     let starts = ["/lib", "/usr/lib", "/usr/local/cuda", "/opt/nvidia"];
     starts.iter().any(|start| module.path.starts_with(start))

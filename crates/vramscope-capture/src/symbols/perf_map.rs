@@ -1,7 +1,7 @@
-//! Names of generated code from `/tmp/perf-<pid>.map`, which `python -X perf` (3.12 and newer), Node, Julia and
-//! others write for profilers.
+//! Names of generated code from `/tmp/perf-<pid>.map`, which `python -X perf` (3.12 and newer), Node, Julia and others
+//! write for profilers.
 //!
-//! A later process with the same id overwrites the file, and a reboot removes it. So a copy is kept beside the log.
+//! A later process with the same id overwrites the file, and a reboot removes it, so a copy is kept beside the log.
 
 use super::bytes::FileBytes;
 use super::demangle::demangle;
@@ -14,12 +14,12 @@ use std::time::UNIX_EPOCH;
 use vramscope_record::reader::Header;
 use vramscope_record::symbols::SourceFrame;
 
-/// Maximum number of bytes read: a hundred million characters name a million functions.
+/// Maximum number of bytes read; enough to name millions of functions.
 const MAX_BYTES: u64 = 256 << 20;
 /// Maximum number of functions.
 const MAX_FUNCTIONS: usize = 4 << 20;
 
-/// Finds the map of a log's program: the copy, else the program's own file, unless that belongs to an earlier
+/// Finds the map of a log's program: the copy, or else the program's own file, unless that belongs to an earlier
 /// process.
 pub(super) fn find(log: &Path, header: &Header) -> Option<PathBuf> {
     let kept = copy_path(log);
@@ -36,7 +36,6 @@ pub(super) fn find(log: &Path, header: &Header) -> Option<PathBuf> {
     is_own.then_some(map)
 }
 
-/// The path where a process writes its map.
 fn path_of_process(process: u64) -> PathBuf {
     PathBuf::from(format!("/tmp/perf-{process}.map"))
 }
@@ -48,8 +47,8 @@ fn copy_path(log: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Copies the map of a process beside its log. Returns false if the process wrote none. The process may be running
-/// or have just ended.
+/// Copies a process's map beside its log. Returns false if the process wrote none. The process may be running or have
+/// just ended.
 ///
 /// # Errors
 ///
@@ -76,9 +75,9 @@ pub fn save_copy(process: u64, log: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes the map of a process that has ended, after [`save_copy`] found it to be the user's own.
+/// Removes the map of a process that has ended, after [`save_copy`] found that it belongs to the user.
 pub fn remove(process: u64) {
-    // It is small, and where it is, nobody expects files to stay.
+    // The file is small, and nobody expects files in `/tmp` to last.
     drop(std::fs::remove_file(path_of_process(process)));
 }
 
@@ -89,7 +88,6 @@ pub(super) struct Generated {
     pub(super) is_python: bool,
 }
 
-/// A map.
 pub(super) struct PerfMap {
     file: FileBytes,
     /// Start address, end address, and range of the name in the file. Sorted by start address.
@@ -111,7 +109,7 @@ impl PerfMap {
                 break;
             }
         }
-        // Generated code may be replaced; then the last entry counts. Reversing puts it first.
+        // Generated code may be replaced; the last entry counts, and reversing puts it first.
         functions.reverse();
         functions.sort_by_key(|&(start, ..)| start);
         functions.dedup_by_key(|&mut (start, ..)| start);

@@ -53,7 +53,7 @@ fn no_snapshot_takes_the_place_of_another() {
         );
     }
     assert_eq!(place.files(), ["a", "b"]);
-    // Names with dots, such as those of dated copies.
+    // Names with dots, as in dated copies.
     for name in ["a.1.raw", "a.2.raw"] {
         place.log(name, 3);
     }

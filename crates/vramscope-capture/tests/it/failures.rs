@@ -1,4 +1,4 @@
-//! Snapshots that cannot be written at their place: the recording is kept, and the message says where.
+//! Snapshots that cannot be written to their destination: the recording is kept, and the message says where.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -63,7 +63,7 @@ fn one_failure_does_not_stop_the_others() {
     let transcript = place.run_script(&["-o", "x.pickle"], &script);
     assert!(transcript.starts_with("exit code 1\n"), "{transcript}");
     assert_eq!(place.snapshot("x-rank1.pickle").segments.rows.len(), 3);
-    // What was written is not kept twice.
+    // What was written is not kept again.
     let kept = between(&transcript, "convert /HERE/", " -o x-rank0.pickle\n");
     let folder = place.path(kept).parent().unwrap().to_owned();
     assert_eq!(fs::read_dir(folder).unwrap().count(), 1);
@@ -71,7 +71,7 @@ fn one_failure_does_not_stop_the_others() {
     assert_eq!(place.snapshot("y.pickle").segments.rows.len(), 3);
 }
 
-/// Of a newer version, for instance.
+/// A log of a newer version, for instance.
 #[test]
 fn a_log_that_cannot_be_read_is_kept() {
     let place = Place::new();
@@ -84,7 +84,7 @@ fn a_log_that_cannot_be_read_is_kept() {
     assert_eq!(fs::read(place.path(kept)).unwrap(), log.bytes());
 }
 
-/// Only `run` has the recording, so it does not end before it is written.
+/// Only `run` has the recording, so it does not end before writing it.
 #[test]
 fn what_was_taken_over_survives_a_signal() {
     let place = Place::new();
@@ -104,7 +104,7 @@ fn what_was_taken_over_survives_a_signal() {
         "{transcript}"
     );
     assert!(vramscope_core::decode(snapshot.as_slice()).is_ok());
-    // The second one is obeyed.
+    // The second signal is obeyed.
     let child = start_blocked(
         &place,
         &["--max-entries", "2", "-o", "x.pickle"],
@@ -123,7 +123,7 @@ fn start_blocked(place: &Place, options: &[&str], name: &str) -> Child {
     for file in [name, "ended"] {
         drop(fs::remove_file(place.path(file)));
     }
-    // Nobody reads from it, so the snapshot is never written.
+    // Nobody reads from the pipe, so the snapshot is never written.
     let pipe = Command::new("mkfifo").arg(place.path(name)).status();
     assert!(pipe.unwrap().success());
     let script = format!("{}; : > ended", leave_log("a.raw", "1-1.raw"));
@@ -139,7 +139,7 @@ fn start_blocked(place: &Place, options: &[&str], name: &str) -> Child {
 }
 
 fn signal(child: &Child, signal: &str) {
-    // The shell's own kill: a minimal system has no such program.
+    // The shell's built-in kill: minimal systems have no kill program.
     let script = format!("kill {signal} {}", child.id());
     assert!(
         Command::new("sh")

@@ -1,4 +1,4 @@
-//! `run` with logs: the snapshots of each process, and the files that remain.
+//! `run` with logs: the snapshots of each process, and the files left behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fn every_process_gets_a_snapshot() {
         "x.pickle",
     ];
     assert_eq!(place.snapshots(), names);
-    // No log is left, nor its folder.
+    // Neither a log nor its folder is left.
     assert!(!place.files().iter().any(|name| name.starts_with("tmp/")));
 }
 
@@ -39,14 +39,14 @@ fn ranks_tell_processes_apart() {
         "x-rank1.pickle",
     ];
     assert_eq!(place.snapshots(), names);
-    // All have the rank of the shell that started the run, and it is alone.
+    // All have the rank of the shell that started the run, and it is the only run.
     let script = leave_logs(&place, &[(PROCESSES[0], Some(0))]);
     let mut command = place.command(&["run", "-o", "y.pickle", "sh", "-c", &script]);
     command.env("RANK", "0").output().unwrap();
     assert!(place.path("y.pickle").is_file());
 }
 
-/// As `srun -n 2 vramscope-capture run -o x.pickle …` starts them: each knows only its own process.
+/// As `srun -n 2 vramscope-capture run -o x.pickle …` starts them: each run knows only its own process.
 #[test]
 fn runs_of_one_job_write_files_of_their_own() {
     let place = Place::new();
@@ -80,7 +80,7 @@ fn a_process_without_events_is_passed_over() {
     assert!(transcript.contains("but allocated nothing"), "{transcript}");
 }
 
-/// What looks unused may be what was not recorded.
+/// A process may look unused because its calls were not recorded.
 #[test]
 fn a_process_without_events_says_what_it_lost() {
     let place = Place::new();
@@ -97,7 +97,7 @@ fn a_process_without_events_says_what_it_lost() {
             .map(|name| leave_log(&format!("{name}.raw"), &format!("{name}-1.raw")));
         logs.collect::<Vec<_>>().join(";")
     };
-    // Beside a process that was recorded, and without one.
+    // With and without a process that was recorded.
     for names in [&["a", "b", "c"][..], &["a", "b"]] {
         let transcript = place.run_script(&["-o", "x.pickle"], &leave(names));
         for part in [
@@ -115,8 +115,7 @@ fn logs_are_kept_where_they_are_wanted_apart_from_those_of_other_runs() {
     let place = Place::new();
     place.log("a.raw", 3);
     place.log("b.raw", 5);
-    // Two runs at once, as `srun -n 2` starts them. In containers, their programs may even have the same process
-    // id.
+    // Two runs at once, as `srun -n 2` starts them. In containers, their programs may even have the same process id.
     let run = |log: &str, output| {
         let script = format!(
             "{}; until [ -e go ]; do sleep 0.02; done",
@@ -246,7 +245,7 @@ fn a_ring_takes_records_over() {
     assert_eq!(snapshot.segments.rows.len(), 100_000);
 }
 
-/// A process in a container has another id there. It is not taken for dead while it writes a record.
+/// A process in a container has another id there. It must not be taken for dead while it writes a record.
 #[test]
 fn a_ring_waits_for_records_of_processes_that_it_does_not_find() {
     let place = Place::new();
@@ -255,7 +254,7 @@ fn a_ring_waits_for_records_of_processes_that_it_does_not_find() {
     let kind = unfinished as usize + 4;
     assert_eq!(std::mem::take(&mut bytes[kind]), Kind::Event as u8);
     fs::write(place.path("a.raw"), bytes).unwrap();
-    // Completes the record once those before it were read.
+    // Completes the record once the records before it were read.
     let script = format!(
         "{}; log=\"${{VRAMSCOPE_CAPTURE##*folder=}}/1-1.raw\"; i=0
          while [ $(od -An -tu8 -j{} -N8 \"$log\") -lt {unfinished} ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done
@@ -269,7 +268,7 @@ fn a_ring_waits_for_records_of_processes_that_it_does_not_find() {
     assert!(!transcript.contains("not finished"), "{transcript}");
 }
 
-/// Two requests at once, as `dump` makes them.
+/// Two concurrent requests, as `dump` makes them.
 #[test]
 fn a_ring_is_dumped_while_it_runs() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Live snapshots of logs: one per process, to the end, and what cannot be followed.
+//! Live snapshots of logs: one per process, until the end; and logs that cannot be followed.
 
 use insta::assert_snapshot;
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
@@ -12,7 +12,7 @@ fn each_process_has_a_live_file() {
     place.log("b.raw", 5);
     let script = [leave_log("a.raw", "1-1.raw"), leave_log("b.raw", "2-1.raw")].join(";");
     let said = place.run_script(&["--live", "-o", "x.vram"], &script);
-    // Told as soon as there is something to watch, and in the end.
+    // Announced as soon as there is something to watch, and again at the end.
     for file in ["x.vram", "x-1099511627776.vram"] {
         assert!(
             said.contains(&format!("vramscope view --live {file}\n")),

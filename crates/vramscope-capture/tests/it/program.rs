@@ -1,4 +1,4 @@
-//! Runs the built binary in a folder of its own.
+//! Runs the built binary in a temporary folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,6 @@ impl Place {
         logs
     }
 
-    /// Reads a snapshot.
     pub(crate) fn snapshot(&self, name: &str) -> Snapshot {
         let bytes = fs::read(self.path(name)).unwrap();
         vramscope_core::decode(bytes.as_slice()).unwrap()
@@ -128,8 +127,8 @@ impl Place {
     }
 }
 
-/// Writes logs of processes with these ids and ranks, `0.raw` and so on. Returns a script that puts them where the logs
-/// of a program would be.
+/// Writes logs of processes with these ids and ranks, named `0.raw` and so on. Returns a script that puts them where a
+/// program's logs would be.
 pub(crate) fn leave_logs(place: &Place, processes: &[(u64, Option<u32>)]) -> String {
     let leave = |(number, &(process, rank)): (usize, &(u64, Option<u32>))| {
         let mut log = log(3);
@@ -167,13 +166,13 @@ pub(crate) fn log(allocations: u64) -> LogWriter {
     log
 }
 
-/// A shell command that puts a file at once where the log of a program would be.
+/// A shell command that atomically puts a file where a program's log would be.
 pub(crate) fn leave_log(from: &str, name: &str) -> String {
     let folder = "\"${VRAMSCOPE_CAPTURE##*folder=}\"";
     format!("cp {from} {folder}/copy && mv {folder}/copy {folder}/{name}")
 }
 
-/// Replaces sizes of files, which depend on other crates.
+/// Replaces file sizes, which depend on other crates.
 fn without_sizes(text: &str) -> String {
     let lines = text.lines().map(|line| match line.split_once("pickle (") {
         Some((name, rest)) => {

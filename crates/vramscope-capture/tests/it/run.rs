@@ -1,4 +1,4 @@
-//! `run`: the program runs as without it, and the output explains why nothing was captured.
+//! `run`: the program runs as it would alone, and the output explains why nothing was captured.
 
 use std::fs;
 use std::io::Write;
@@ -81,7 +81,7 @@ fn only_the_user_may_enter_the_folder_of_the_library() {
     assert!(place.files().is_empty(), "{:?}", place.files());
 }
 
-/// What outlives the run has the library's path in `LD_PRELOAD`.
+/// Processes that outlive the run have the library's path in `LD_PRELOAD`.
 #[test]
 fn the_library_stays_where_it_is() {
     let place = Place::new();
@@ -97,7 +97,7 @@ fn the_library_stays_where_it_is() {
     assert!(place.path(&path).is_file());
     assert_eq!(library(), path);
     assert!(place.files().is_empty(), "{:?}", place.files());
-    // Where others may write, it is not put.
+    // Not put where others may write.
     fs::set_permissions(place.path("cache"), fs::Permissions::from_mode(0o777)).unwrap();
     let path = library();
     assert!(path.starts_with("tmp/vramscope-"), "{path}");
@@ -155,7 +155,7 @@ fn python_is_told_to_name_its_functions() {
             "0",
         ),
         (&["--python", "off"], "train", Some("1"), "1", "64"),
-        // It is a script, of no known version.
+        // A script, so its version is unknown.
         (&[], "python3.12", None, "", "64"),
     ] {
         let expected = (variable.to_owned(), depth.to_owned());
@@ -222,7 +222,7 @@ fn a_static_program() {
     assert_snapshot!(place.capture(&["run", "./static"]));
 }
 
-/// A full disk: the recorder leaves an empty file. Also `--quiet` says so.
+/// A full disk: the recorder leaves an empty file. `--quiet` reports it too.
 #[test]
 fn a_log_without_room() {
     let place = Place::new();
@@ -262,7 +262,7 @@ fn a_driver_that_nobody_used() {
     assert_snapshot!(place.run_script(&["--start-paused"], &leave_log("a.raw", "1-1.raw")));
 }
 
-/// The thread's stack is unwound through a hook of the library, by the unwinder that the C library loads.
+/// The thread's stack is unwound through one of the library's hooks, by the unwinder that the C library loads.
 #[test]
 fn a_thread_that_is_cancelled_in_the_driver_ends() {
     let place = Place::new();

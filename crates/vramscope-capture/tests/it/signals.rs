@@ -20,7 +20,7 @@ fn send(place: &Place, options: &[&str], signal: &str, script: &str) -> (ExitSta
 }
 
 fn kill(child: &Child, signal: &str) {
-    // The shell's own kill: a minimal system has no such program.
+    // The shell's built-in kill: minimal systems have no kill program.
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &format!("kill {signal} {}", child.id())]);
     assert!(shell.status().unwrap().success());
@@ -88,7 +88,7 @@ fn what_the_program_leaves_is_converted_after_an_interrupt() {
     assert_eq!(place.snapshot("x.pickle").segments.rows.len(), 3);
 }
 
-/// The temporary file of a snapshot that is being written goes with the process.
+/// The temporary file of an unfinished snapshot is removed when the process ends.
 #[test]
 fn an_interrupted_conversion_leaves_nothing() {
     let place = Place::new();
@@ -97,7 +97,7 @@ fn an_interrupted_conversion_leaves_nothing() {
         .command(&["convert", "-q", "a.raw", "-o", "x.json"])
         .spawn()
         .unwrap();
-    // Before it has a byte, its removal may not be prepared.
+    // While the file is empty, its removal may not be prepared yet.
     let is_written = |name: &String| {
         let metadata = place.path(name).metadata();
         name != "a.raw" && metadata.is_ok_and(|file| file.len() > 0)

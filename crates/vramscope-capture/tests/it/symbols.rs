@@ -12,7 +12,7 @@ use vramscope_record::symbols::{CodeAddress, LoadedModule, SourceFrame, Symbols 
 
 #[inline(always)]
 fn inlined() -> Vec<u64> {
-    // Using the result keeps the call from becoming a tail call.
+    // Using the result prevents a tail call.
     std::hint::black_box(return_addresses())
 }
 
@@ -131,7 +131,7 @@ fn inlined_functions_are_frames() {
     let frames = named(&mut symbols, &module);
     assert_eq!(summary(&frames), whole());
     assert!(symbols.notes().is_empty(), "{:?}", symbols.notes());
-    // Again, from the cache.
+    // Again, now from the cache.
     assert_eq!(named(&mut symbols, &module), frames);
 }
 
@@ -243,7 +243,7 @@ fn files_that_are_not_those_that_ran_are_not_used() {
         symbols.notes()
     );
 
-    // A copy in the user's folder, by its name, by its path.
+    // A copy in the user's folder, found by its name and by its path.
     let folder = tempfile::tempdir().unwrap();
     for place in ["program", "nowhere/program"] {
         let copy = folder.path().join("root").join(place);
@@ -255,7 +255,7 @@ fn files_that_are_not_those_that_ran_are_not_used() {
     }
 }
 
-/// A file with any content is a file without names.
+/// Whatever a damaged file contains, it merely has no names.
 #[test]
 fn damaged_files_are_survived() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ pub(crate) fn parse_size(text: &str) -> Result<Size, String> {
         .map_err(|instead| format!("write {instead}"))
 }
 
-/// Parses how much memory there is, a size or a card's name, for clap's `value_parser`. The error has examples.
+/// Parses an amount of memory, a size or a card's name, for clap's `value_parser`. The error has examples.
 pub(crate) fn parse_capacity(text: &str) -> Result<Size, String> {
     filter::parse_capacity(text).map(Size)
 }

@@ -20,11 +20,11 @@ use crate::subject::{Device, Subject};
 
 /// Show how annotated ranges and training steps change memory
 ///
-/// For each name: the highest live memory in any range of that name, and what its ranges allocated, freed and left
+/// For each name: the highest live memory in any range of that name, and how much its ranges allocated, freed and left
 /// behind (net). Ranges are nested, so names do not add up. Where no annotation names the forward pass, the backward
 /// pass or the optimizer, they are inferred from stacks. If the program names its training steps, or stacks show where
-/// they end, a second table has a row per step; growth is live memory at its end minus that at the end of the step
-/// before.
+/// they end, a second table has a row per step; growth is live memory at its end minus that at the end of the previous
+/// step.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     /// A row per range, in order of time, instead of one per name
     #[arg(long)]
     each: bool,
-    /// Only ranges of this kind; if not given, all but torch's own
+    /// Only ranges of this kind; by default all but torch's own
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<Kind>,
     /// Also list what was allocated and freed in these ranges, by group
@@ -68,7 +68,7 @@ enum Kind {
     UserMetadata,
     /// Regions of torch.compile
     CompileContext,
-    /// Forward, backward and optimizer, as stacks tell where no annotation does
+    /// Forward, backward and optimizer, inferred from stacks where they are not annotated
     Inferred,
 }
 
@@ -106,7 +106,7 @@ impl Options {
         let ranges = self.ranges(device);
         part.fact("ranges", "ranges", Cell::Number(ranges.len() as u64));
         steps_facts(&mut part, device);
-        // The table of groups comes first, as CSV prints only the first table.
+        // The table of groups comes first, since CSV prints only the first table.
         if let Some(group_by) = self.group_by {
             let depth = self.depth;
             groups_table(&mut part, device, Grouping { group_by, depth }, &ranges);

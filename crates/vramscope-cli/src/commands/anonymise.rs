@@ -1,4 +1,4 @@
-//! `vramscope anonymise`: a snapshot without names that would reveal who recorded it.
+//! `vramscope anonymise`: a snapshot without names that would reveal its origin.
 
 use std::fmt::Write;
 
@@ -17,12 +17,12 @@ use crate::output::wrap;
 pub(crate) struct Options {
     #[command(flatten)]
     files: Files,
-    /// Text from which hashes are made; with the same text, files of several runs can be compared. Whoever knows it
-    /// can test whether a name is in a file. Without it the hashes are new each time
+    /// Text from which hashes are made; with the same text, files of several runs can be compared. Anyone who knows it
+    /// can test whether a name is in a file. By default the hashes are new each time
     #[arg(long, value_name = "TEXT")]
     salt: Option<String>,
-    /// Keep what matches as well: a file by its whole path, with its functions, a function by its whole name, an
-    /// annotation by its whole text. `*` stands for any text, also with `/` in it. Can be given several times
+    /// Also keep names that match: a file by its whole path, along with its functions, a function by its whole name, an
+    /// annotation by its whole text. `*` stands for any text, including `/`. Can be given several times
     #[arg(long, value_name = "PATTERN")]
     keep: Vec<String>,
 }
@@ -34,7 +34,7 @@ Examples:
   vramscope anonymise snapshot.pickle --keep '/home/me/public-repo/*' --keep 'eval batch *' -o shared.pickle.zst
   vramscope anonymise snapshot.pickle --salt \"$SALT\" --to json | less    # look before you share it";
 
-/// The width of the help's lines, in characters.
+/// The width of help lines, in characters.
 const WIDTH: usize = 115;
 
 const INTRODUCTION: &str = "\

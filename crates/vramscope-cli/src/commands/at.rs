@@ -84,7 +84,6 @@ impl Question for Options {
 }
 
 impl Options {
-    /// Adds the stack of the event that leads to the moment.
     fn event_stack(&self, part: &mut Part, device: &Device<'_>, moment: u32) {
         const COLUMNS: [Column; 1] = [column(
             "frame",
@@ -101,7 +100,7 @@ impl Options {
     }
 }
 
-/// Adds the event that leads to the moment.
+/// Adds the facts about the event that leads to the moment.
 fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
     let subject = device.subject;
     let Some(known) = event_details(**device, moment) else {
@@ -146,7 +145,7 @@ fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
     part.fact("reserved_change_bytes", "", reserved);
 }
 
-/// The change of a sum by the moment's event, in words; empty if it did not change.
+/// How the moment's event changed a sum, in words; empty if it did not.
 fn change(moment: u32, bytes: impl Fn(u32) -> Option<u64>) -> String {
     let before = moment.checked_sub(1).and_then(&bytes);
     match before.zip(bytes(moment)) {
@@ -228,7 +227,6 @@ fn segment_row(kind: &SegmentKind, subject: &Subject) -> Vec<Cell> {
     ]
 }
 
-/// Adds the ranges that were open at the moment.
 fn around_table(part: &mut Part, device: &Device<'_>, moment: u32) {
     let strings = &device.subject.snapshot.strings;
     let rows = device.lanes().around(moment).map(|(kind, range)| {

@@ -1,5 +1,4 @@
-//! `vramscope brief`: one answer of a bounded length, for those who pay for each line: programs that ask, and people in a
-//! hurry.
+//! `vramscope brief`: one answer of bounded length, for readers who pay for each line: programs, and people in a hurry.
 
 mod among;
 mod answer;
@@ -26,28 +25,28 @@ use crate::output::{self, wrap};
 use crate::report::word;
 use crate::subject::Subject;
 
-/// The least budget that an answer may have, in bytes.
+/// The smallest allowed budget, in bytes.
 pub(crate) const LEAST_BYTES: u64 = 1 << 10;
-/// The budget without an option.
+/// The default budget.
 pub(crate) const USUAL_BYTES: u64 = 4 << 10;
-/// The longest line of the list of classes, in characters.
+/// Maximum line length in the list of classes, in characters.
 const HELP_WIDTH: usize = 105;
-/// Memory for files that are read at once, without an option.
+/// Default memory for files that are read at once.
 const USUAL_MEMORY: Size = Size(4 << 30);
 
 /// Say in one short answer what failed or peaked, why, where, and what would help
 ///
-/// The answer has at most --budget bytes: it names the cause and its class with figures, the code that it comes from,
-/// settings that were replayed with how wrong the result may be, what the file cannot tell, and the commands that tell
-/// more. Each list says how many entries it has in all. Of several files it is about the one that failed first, or else
-/// stands out, among those of the same job and step: the last with a failure, or else the one with the most files. The
-/// same files always give the same bytes.
+/// The answer has at most --budget bytes: the cause and its class with figures, the responsible code, settings that
+/// were replayed with how wrong the result may be, what the file does not show, and commands for details. Each list
+/// gives its total number of entries. With several files, the answer is about the one that failed first, or else stands
+/// out, among those of one job and step: the last with a failure, or else the one with the most files. The same files
+/// always give the same bytes.
 #[derive(Args)]
 #[command(after_help = after_help())]
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// Longest answer, at least 1KiB
+    /// Maximum length of the answer, at least 1KiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4KiB")]
     budget: Size,
     /// Print JSON on one line, described by `vramscope man json`
@@ -89,7 +88,7 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
     report_all(bounded(failures).into_iter().chain(printed.err()))
 }
 
-/// What `--json` prints about files, with why some could not be read: who asks sees no standard error.
+/// What `--json` prints about files, including why some could not be read: the caller does not see standard error.
 ///
 /// # Errors
 /// If no file can be read, or the budget is too small.
@@ -103,7 +102,7 @@ pub(crate) fn json(files: &[PathBuf], budget: u64) -> Result<String, Failure> {
     }
 }
 
-/// What the command prints about files, whatever else could not be read.
+/// What the command prints about files, even if others cannot be read.
 ///
 /// # Errors
 /// If no file can be read.
@@ -115,7 +114,8 @@ pub(crate) fn text(files: &[PathBuf], budget: u64) -> Result<String, Failure> {
     }
 }
 
-/// The answer about the file that failed or stands out, and why others could not be read. Fails with why none could be.
+/// The answer about the file that failed or stands out, and why others could not be read. Fails if none could be read,
+/// with the reason.
 fn about(
     named: &[PathBuf],
     memory: Size,
@@ -161,13 +161,13 @@ fn about(
     });
     let idle = reads.iter().filter(|read| read.is_idle()).count();
     let idle = (idle > 0 && reads.len() > 1)
-        .then(|| format!("In {idle} of the files nothing happened; they are in no figure."));
+        .then(|| format!("In {idle} of the files nothing happened; they do not count."));
     let others = unread.into_iter().chain(idle).collect();
     let answer = answer(&mut reads, load, (others, folder), budget);
     Ok((answer.map_err(one)?, failures))
 }
 
-/// The answer about the snapshot of the rank that failed or stands out in a dataset.
+/// The answer about the snapshot of the rank in a dataset that failed or stands out.
 fn about_dataset(
     named: &Path,
     overview: &Path,
@@ -178,7 +178,7 @@ fn about_dataset(
     let fleet = fleet.only(|rank| device.is_none_or(|device| device == rank.device));
     let mut chosen = Chosen::of(&fleet)
         .ok_or_else(|| Failure::Input(format!("{}: there is no rank", named.display())))?;
-    // Whoever made the overview chose the path.
+    // The path comes from whoever made the overview.
     let Some(file) = guarded::snapshot_of(overview, chosen.file()) else {
         let what = format!(
             "{}: the rank to look at is that of {}, which is not in the dataset's folder and not below the one in which that lies",
@@ -198,8 +198,8 @@ fn about_dataset(
     }
     let now = source(file);
     let changed = ((now.bytes, now.modified_us) != chosen.packed()).then(|| {
-        "This file has changed since it was packed: what is said of ranks is older. `vramscope fleet pack` brings the dataset up \
-         to date."
+        "This file has changed since it was packed: the information about ranks is older. `vramscope fleet pack` updates the \
+         dataset."
             .to_owned()
     });
     let unread = (!fleet.unreadable.is_empty()).then(|| {
@@ -215,7 +215,7 @@ fn about_dataset(
     Answer::of(&about, budget)
 }
 
-/// The answer about the snapshot that failed or stands out of those that are open.
+/// The answer about the open snapshot that failed or stands out.
 fn about_open(
     subjects: &[Arc<Subject>],
     device: Option<DeviceIndex>,
@@ -234,7 +234,7 @@ fn about_open(
     answer(&mut reads, none, (Vec::new(), None), budget)
 }
 
-/// The answer about the device that failed or stands out. A file that is not kept is read again by `load`.
+/// The answer about the device that failed or stands out. If its file was not kept, `load` reads it again.
 fn answer(
     reads: &mut [Read],
     load: impl Fn(usize) -> Result<Subject, Failure>,
@@ -242,7 +242,7 @@ fn answer(
     budget: u64,
 ) -> Result<Answer, Failure> {
     let chosen = Chosen::of_files(reads);
-    // Where nothing happened in any file, the first is as good as the others.
+    // If nothing happened in any file, the first is as good as the others.
     let name = chosen.as_ref().map(Chosen::file);
     let mut fitting = reads.iter_mut();
     let read = fitting.find(|read| name.is_none_or(|name| read.name == name));

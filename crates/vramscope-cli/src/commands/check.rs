@@ -20,9 +20,9 @@ use crate::subject::{Device, Subject};
 
 /// Check budgets, for CI: exit code 3 if one is broken, with the call sites responsible
 ///
-/// Each budget is checked for each device of each file, even if another is broken. A budget is broken when its value
-/// is above its limit. One that cannot be measured in a file (no trace, no steps) is an error with exit code 1, never
-/// silently fine; a damaged file breaks a budget of its own, unless --allow-damage is given. A broken budget is
+/// Each budget is checked for each device of each file, even if another is broken. A budget is broken when its value is
+/// above its limit. One that cannot be measured in a file (no trace, no steps) is an error with exit code 1, never
+/// silently passed; a damaged file breaks a budget of its own, unless --allow-damage is given. A broken budget is
 /// explained by call sites (or by --group-by).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_capacity)]
     max_reserved: Option<Size>,
     /// How much more is live at the end of each training step: the median of the slopes between all pairs of whole
-    /// steps, the first two (warm-up) left out; at least four whole steps are needed
+    /// steps, without the first two (warm-up); needs at least four whole steps
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE[/step]", value_parser = parse_growth)]
     max_growth: Option<Size>,
     /// No request may have failed in the recorded events
@@ -53,12 +53,12 @@ pub(crate) struct Options {
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_capacity)]
     max_live_at_end: Option<Size>,
     /// The most bytes of one role that were live at once, such as activations=20GiB; may be given several times. Roles
-    /// are inferred (see `vramscope peak --group-by role`): a file that does not tell what most of its memory is for
-    /// cannot be measured
+    /// are inferred (see `vramscope peak --group-by role`): a file in which the role of most memory is unknown cannot
+    /// be measured
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "ROLE=SIZE", value_parser = parse_role)]
     max_role: Vec<(Role, u64)>,
-    /// Check damaged files, too: without it, one whose check sum does not match, or that contradicts itself, breaks
-    /// a budget of its own. Whatever is damaged is said on standard error in any case
+    /// Check damaged files, too: without this, a file whose check sum does not match, or that contradicts itself,
+    /// breaks a budget of its own. Damage is reported on standard error in any case
     #[arg(long, help_heading = BUDGETS_HEADING)]
     allow_damage: bool,
     #[command(flatten)]
@@ -127,7 +127,7 @@ fn parse_role(text: &str) -> Result<(Role, u64), String> {
         .ok_or("write a role and a size, such as activations=20GiB")?;
     let role = Role::named(name).ok_or_else(|| {
         let known = Role::ALL.map(Role::word).join(", ");
-        format!("{name} is no role; there are {known}")
+        format!("{name} is not a role; the roles are {known}")
     })?;
     Ok((role, parse_size(size)?.0))
 }
@@ -150,14 +150,14 @@ struct Check {
 }
 
 impl Check {
-    /// The failure, if a budget is broken or could not be measured; the former goes before.
+    /// The failure, if a budget is broken or could not be measured; a broken one takes precedence.
     fn verdict(&self) -> Option<Failure> {
         let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let checked = count(&self.checked);
         match (count(&self.broken), count(&self.unmeasured)) {
             (0, 0) => None,
             (0, unmeasured) => Some(Failure::Input(format!(
-                "{unmeasured} of {checked} budgets could not be measured: the answer tells why"
+                "{unmeasured} of {checked} budgets could not be measured: the answer says why"
             ))),
             (broken, _) => Some(Failure::Broken(format!(
                 "{broken} of {checked} budgets broken"
@@ -171,7 +171,7 @@ impl Question for Check {
 
     fn parts(&self, subject: &Arc<Subject>) -> Result<Vec<Part>, Failure> {
         let devices: Vec<_> = subject.devices().collect();
-        // torch records a trace for every visible GPU: idle ones are skipped, unless all are idle.
+        // torch records a trace for every visible GPU: skip idle ones, unless all are idle.
         let is_used = |device: &&Device<'_>| {
             let history = device.history;
             !history.allocations.is_empty() || history.most_reserved_bytes() > 0

@@ -1,7 +1,7 @@
 //! `vramscope compare`: the segments that only one of two files has.
 //!
-//! This is what torch's `compare` was meant to do (there it fails on every file): two segments are the same if
-//! device, address and size agree. For changes by call site there is `diff`.
+//! This is what torch's `compare` was meant to do (it fails on every file): two segments are the same if device,
+//! address and size agree. For changes by call site there is `diff`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let draws = options.drawing.folded || options.drawing.output.is_some();
     if draws && (show.json || show.csv) {
         return Err(Failure::Usage(
-            "--json and --csv tell what -o and --folded draw: ask for one of them".to_owned(),
+            "--json and --csv print what -o and --folded draw: choose one of them".to_owned(),
         ));
     }
     let inputs = [options.before.clone(), options.after.clone()];

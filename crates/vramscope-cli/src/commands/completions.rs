@@ -1,4 +1,4 @@
-//! `vramscope completions`: scripts with which a shell completes commands and options.
+//! `vramscope completions`: scripts that let a shell complete commands and options.
 
 use clap::Args;
 use clap_complete::{Shell, generate};

@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// Replace names by hashes, as `vramscope anonymise` does
     #[arg(long, visible_alias = "anonymize")]
     anonymise: bool,
-    /// The text from which the hashes are made; new ones each time without it
+    /// The text from which the hashes are made; by default they are new each time
     #[arg(long, value_name = "TEXT", requires = "anonymise")]
     salt: Option<String>,
     /// Keep names that match, as `vramscope anonymise` does
@@ -63,7 +63,7 @@ pub(super) struct Files {
     /// The file to write; for many files a folder; `-` (or none) is standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Format to write, if the ending of OUT does not tell it; .gz or .zst behind it compresses
+    /// Format to write, if it does not follow from the extension of OUT; .gz or .zst after it compresses
     #[arg(long, value_name = "FORMAT", value_parser = ChoiceParser)]
     to: Option<Choice>,
 }
@@ -94,7 +94,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Replaces names by hashes with a key made of `salt`, or with a random one, but for those that match `keep`.
+    /// Replaces names by hashes with a key made from `salt`, or with a random one, except names that match `keep`.
     ///
     /// # Errors
     /// When the salt is empty, or the system has no random numbers.
@@ -134,7 +134,6 @@ impl<'a> Change<'a> {
     }
 }
 
-/// The conversion of each file.
 struct Task<'a> {
     choice: Choice,
     change: &'a Change<'a>,
@@ -147,7 +146,7 @@ impl Files {
     /// Writes every file. A file that fails is reported, and the others are written.
     ///
     /// # Errors
-    /// When format or place is missing, or a file fails.
+    /// When format or output is missing, or a file fails.
     pub(super) fn write(
         &self,
         default: Option<Choice>,
@@ -182,17 +181,20 @@ impl Files {
             let cause = match name.as_ref() {
                 "-" => "no output format is given".to_owned(),
                 _ if is_folder(output) => {
-                    format!("{}: a folder's name tells no format", output.display())
+                    format!(
+                        "{}: a folder's name does not imply a format",
+                        output.display()
+                    )
                 }
-                name => format!("{name}: no format has this ending"),
+                name => format!("{name}: no format has this extension"),
             };
             Failure::Usage(format!("{cause}; add --to with one of {names}"))
         })?;
-        // A folder's name tells nothing about the format of the files in it.
+        // A folder's name says nothing about the format of the files in it.
         chosen.named(if is_folder(output) { "" } else { &name })
     }
 
-    /// The only table to write: the one that the user names, else the one that the output's name tells.
+    /// The only table to write: the one that the user names, or else the one that the output's name implies.
     fn table(&self, choice: Choice, asked: &Asked) -> Result<Option<Table>, Failure> {
         if !matches!(choice.format.content, Content::Tables(_)) || asked.table.is_some() {
             return Ok(asked.table);
@@ -319,7 +321,7 @@ fn write_tables(
 ) -> Result<(), Failure> {
     let Destination::Path(path) = destination else {
         let text =
-            "these are several tables; name a folder with -o FOLDER/, or one of them with --table";
+            "these are several tables; name a folder with -o FOLDER/, or one table with --table";
         return Err(Failure::Usage(text.to_owned()));
     };
     let mut folder = UnfinishedFolder::create(path)?;
@@ -332,12 +334,12 @@ fn write_tables(
     Ok(())
 }
 
-/// Cuts the range out, for the devices that were asked for.
+/// Cuts the range out, for the requested devices.
 fn cut_out(subject: &Subject, range: Option<&str>) -> Result<Snapshot, Failure> {
     let devices: Vec<_> = subject.devices().collect();
     let moments =
         |device: &Device<'_>| range.map_or(Ok((0, u32::MAX)), |range| device.range(range));
-    // Of several devices, those without the range are left out.
+    // If there are several devices, those without the range are left out.
     let has_any = devices.iter().any(|device| moments(device).is_ok());
     let pieces: Result<Vec<_>, Failure> = devices
         .iter()

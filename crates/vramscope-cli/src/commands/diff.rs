@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// The moment to compare: an event's number, a time such as 2.5s, peak, start, end, oom or an annotation
     #[arg(long, value_name = "MOMENT", default_value = "peak")]
     at: String,
-    /// The moment of the second file, or of the only one; that of --at if not given
+    /// The moment of the second file, or of the only one; by default that of --at
     #[arg(long, value_name = "MOMENT")]
     to: Option<String>,
     /// Exit with code 3 if it grew by more than this: 5%, 100MiB
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
     report_all(failures)
 }
 
-/// The parts about snapshots that are open: one at two moments, or two.
+/// The parts about open snapshots: one at two moments, or two.
 fn open_parts(
     options: &Options,
     subjects: &[Arc<Subject>],
@@ -165,7 +165,7 @@ fn pairs(before: &Path, after: &Path) -> Result<(Vec<PathBuf>, Vec<Failure>), Fa
         ));
     }
     let (mut both, mut failures) = (Vec::new(), Vec::new());
-    // First those in folders of the same names: rank 0 of one step is not that of another.
+    // First by folder: rank 0 of one step is not that of another.
     let keys: [fn(&Path, &Path) -> String; 2] = [below, |file, _| name(file)];
     for key in keys {
         before_files.retain(|file| {
@@ -183,18 +183,18 @@ fn pairs(before: &Path, after: &Path) -> Result<(Vec<PathBuf>, Vec<Failure>), Fa
     Ok((both, failures))
 }
 
-/// A file's path below a folder, but for the numbers of processes: those of two runs are never the same.
+/// A file's path relative to a folder, without process numbers, which never agree between two runs.
 fn below(file: &Path, folder: &Path) -> String {
     let path = file.strip_prefix(folder).unwrap_or(file);
     without_processes(&path.to_string_lossy())
 }
 
-/// The same without folders.
+/// The file name alone, without process numbers.
 fn name(file: &Path) -> String {
     below(file, file.parent().unwrap_or(Path::new("")))
 }
 
-/// Two folders in words: a sentence for each pair, the same as a whole comparison begins with, and what failed.
+/// Two folders in words: a sentence for each pair, the one a whole comparison begins with, and any failures.
 #[cfg(unix)]
 pub(crate) fn headlines(
     folders: [&Path; 2],

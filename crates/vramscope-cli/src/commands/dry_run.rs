@@ -27,32 +27,33 @@ use crate::report::{self, Cell, Part};
 use crate::temporary::PassingFolder;
 use crate::{interruption, output};
 
-/// Run a program without a GPU, and tell whether it would fit
+/// Run a program without a GPU, and say whether it would fit
 ///
-/// The program, its torch and PyTorch's allocator are yours and unchanged; CUDA alone is a stand-in, which computes nothing.
-/// So the memory is what the allocator makes of the program's requests, in the time of the program's Python. Needs a torch
-/// built for CUDA (2.1 or later) and neither a GPU, a driver nor NVIDIA's libraries; a GPU that is there is not touched. Values are zeros:
-/// losses mean nothing, and what depends on them may differ. Code for torch.compile runs as it is written. Models of transformers and
-/// diffusers need their configuration and no weights.
+/// The program, its torch and PyTorch's allocator are yours and unchanged; only CUDA is replaced, by a stand-in that
+/// computes nothing. So the memory is what the allocator makes of the program's requests, as fast as the program's
+/// Python runs. Needs a torch built for CUDA (2.1 or later), but no GPU, driver or NVIDIA libraries; a GPU is not
+/// touched if there is one. Values are zeros: losses mean nothing, and anything that depends on them may differ. Code
+/// for torch.compile runs as it is written. Models of transformers and diffusers need their configuration but no
+/// weights.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The card, by its name as torch, nvidia-smi or you write it, or as so much memory
+    /// The card, by its name as in torch or nvidia-smi, or by its amount of memory
     #[arg(long, value_name = "CARD", value_parser = parse_device, default_value = "h100")]
     gpu: Device,
-    /// How many of them the program finds, at most 8
+    /// How many cards the program sees, at most 8
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8), default_value_t = 1)]
     gpus: u32,
-    /// Which rank the program is, of `--world`; the other ranks are taken for granted
+    /// Which rank of `--world` the program is; the other ranks are only simulated
     #[arg(long, value_name = "R", requires = "world", default_value_t = 0)]
     rank: u32,
-    /// How many ranks there are
+    /// Number of ranks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     world: Option<u32>,
     /// What the program reads back from the GPU
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Read::Zeros)]
     values: Read,
-    /// Find the largest number in this range with which it fits: `{}` in the program's arguments stands for it
+    /// Find the largest number in this range with which it fits; it replaces `{}` in the program's arguments
     #[arg(long, value_name = "FROM..TO", value_parser = parse_range)]
     fit: Option<(u64, u64)>,
     /// Keep the snapshot
@@ -151,7 +152,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Runs the program as it is given.
+    /// Runs the program as given.
     fn once(&self, destination: Option<&Destination>) -> Result<(), Failure> {
         let ran = self.run(&self.options.program, self.output())?;
         let mut judged = self.judged(&ran)?;
@@ -162,14 +163,14 @@ impl Place<'_> {
         report_all(failures)
     }
 
-    /// Looks for the largest number that fits.
+    /// Finds the largest number that fits.
     fn fit(
         &self,
         (least, most): (u64, u64),
         destination: Option<&Destination>,
     ) -> Result<(), Failure> {
         let mut best = Vec::new();
-        // Of a try that does not fit the traceback is no news.
+        // The traceback of a try that does not fit is of no interest.
         let log = self.folder.join("output");
         let found = largest(least, most, |number| {
             let words = self.options.program.iter();
@@ -188,7 +189,7 @@ impl Place<'_> {
                 }
             });
             let (judged, fits) = judged.inspect_err(|_| {
-                // What cannot be read says no more than the failure does.
+                // If the output cannot be read, the failure says enough.
                 output::note(&end_of(&log).unwrap_or_default());
             })?;
             tell(number, &judged, fits);
@@ -216,7 +217,7 @@ impl Place<'_> {
         self.print(parts)
     }
 
-    /// Where what the program writes goes if it runs once.
+    /// Where the program's output goes if it runs once.
     fn output(&self) -> Output {
         match self.options.show.json || self.options.show.csv {
             true => Output::Stderr,
@@ -241,12 +242,12 @@ impl Place<'_> {
             .first()
             .map(|name| name.to_string_lossy().into_owned());
         let doing = format!("cannot start {}", name.unwrap_or_default());
-        // What interrupts the program leaves us to say what was recorded.
+        // An interrupt ends the program, but this process still reports what was recorded.
         interruption::without(|| run::run(program, &running, self.folder))
             .map_err(Failure::io(doing))
     }
 
-    /// An answer for each process.
+    /// One answer per process.
     fn parts(&self, judged: &mut [Judged], ended: Option<&Failure>) -> Vec<Part> {
         let device = &self.options.gpu;
         let others = |own: usize| {
@@ -289,7 +290,7 @@ impl Place<'_> {
         Ok(judged)
     }
 
-    /// Writes the snapshots: the first under the given name, others with their number in it.
+    /// Writes the snapshots: the first under the given name, others with a number added.
     fn keep(&self, judged: &[Judged], destination: Option<&Destination>) -> Result<(), Failure> {
         let Some(destination) = destination else {
             return Ok(());
@@ -314,7 +315,7 @@ impl Place<'_> {
     }
 }
 
-/// The end of what a program wrote, which may be long.
+/// The end of a program's output, which may be long.
 fn end_of(log: &Path) -> io::Result<String> {
     const MOST_BYTES: u64 = 64 << 10;
     let mut file = File::open(log)?;
@@ -338,7 +339,7 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
     path.with_file_name(format!("{name}-{number}{end}"))
 }
 
-/// One line for each try.
+/// Prints one line for each try.
 fn tell(number: u64, judged: &[Judged], fits: bool) {
     let reserved = judged.first().map_or(0, Judged::reserved_bytes);
     let reserved = Bytes(reserved);
@@ -346,7 +347,7 @@ fn tell(number: u64, judged: &[Judged], fits: bool) {
     output::note(&format!("{number}: {word}, {reserved} reserved at most\n"));
 }
 
-/// The failure of a program that did not end well: its exit code is ours.
+/// The failure of a program that did not succeed; its exit code becomes ours.
 fn ended(status: ExitStatus) -> Option<Failure> {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

@@ -18,7 +18,7 @@ use crate::subject::{Device, Subject};
 /// Say what memory was for, what stands out, and what would help
 ///
 /// First what the peak is made of, then the findings, the worst first: each with its figures, what it may mean and what
-/// to try. Where a request failed or much of what was reserved is idle, settings of the allocator are replayed and
+/// to try. If a request failed or much reserved memory is idle, other settings of the allocator are replayed and
 /// changes of the program computed, with how wrong the result may be. Roles and phases are inferred from stacks,
 /// lifetimes and sizes.
 #[derive(Args)]
@@ -76,7 +76,7 @@ fn about(device: &Device<'_>) -> Part {
         let is_gathered = matches!(fact.kind, FactKind::TracesGathered { .. });
         if is_gathered || is_state && fact.device == Some(device.index()) {
             part.prose.push(String::new());
-            // What only a state can tell is said above.
+            // What only a state shows is said above.
             let text = Some(&fact.text).filter(|_| is_gathered);
             for text in text.into_iter().chain([&fact.meaning, &fact.advice]) {
                 part.say("  ", text);
@@ -151,7 +151,7 @@ fn phases_table(part: &mut Part, device: &Device<'_>) {
     part.table("phases", "", &columns, rows.collect());
 }
 
-/// The environment variable that sets what a finding advises.
+/// The environment variable for a finding's advice.
 fn variable(finding: &Finding) -> Option<&str> {
     let mut evidence = finding.evidence.iter();
     evidence.find_map(|evidence| evidence.variable.as_deref())

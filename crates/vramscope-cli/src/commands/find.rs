@@ -25,8 +25,8 @@ use crate::subject::{Device, Stack, Subject};
 
 /// List the allocations that match a filter, e.g. 'frame:attention size>100MiB live@peak'
 ///
-/// The filter is that of the page's search box. Terms are joined by blanks (all of them), | (either) and
-/// ! (not), and grouped by ( ). `vramscope find --help` lists them.
+/// The filter is that of the page's search box. Terms are joined by blanks (all of them), | (either) and ! (not), and
+/// grouped by ( ). `vramscope find --help` lists them.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{}\n{EXAMPLES}", language()))]
 pub(crate) struct Options {
@@ -103,7 +103,7 @@ fn columns(has_times: bool, has_stacks: bool) -> Vec<Column> {
     columns
 }
 
-/// What is told of an allocation beside its size, its life, its address and its call site.
+/// The properties shown of an allocation besides its size, life, address and call site.
 fn others() -> impl Iterator<Item = Property> {
     let told = [Property::Order, Property::CallSite];
     let is_other = move |property: &Property| {
@@ -131,7 +131,7 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
     ask(source, &search, &options.inputs, options.show)
 }
 
-/// Reads a filter; fails with the place of the mistake.
+/// Parses a filter; the failure shows where the mistake is.
 pub(super) fn parse(text: &str) -> Result<Filter, Failure> {
     Filter::parse(text).map_err(|error| at_fault(text, &error))
 }
@@ -256,7 +256,7 @@ impl Search<'_> {
 struct Listed {
     subject: Arc<Subject>,
     device: DeviceIndex,
-    /// Their numbers in the table of allocations.
+    /// Their rows in the table of allocations.
     shown: Vec<u32>,
     has_stacks: bool,
 }
@@ -284,7 +284,7 @@ impl Rows for Listed {
     }
 }
 
-/// The properties of a row, in the order of the [`columns`].
+/// A row's properties, in the order of the [`columns`].
 fn properties() -> Vec<Property> {
     let first = [
         Property::Size,

@@ -1,4 +1,4 @@
-//! `vramscope segments` and `vramscope memory`: flame graphs of the final state, and the writing of all flame graphs.
+//! `vramscope segments` and `vramscope memory`: flame graphs of the final state; also writes all other flame graphs.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ use crate::inputs;
 use crate::output::{self, unwritten};
 use crate::subject::Subject;
 
-/// Draw a flame graph of every segment: what is in it, by call stack
+/// Draw a flame graph of every segment: its content, by call stack
 ///
-/// Width is bytes of the final state. Free memory and what rounding takes (`<gaps>`) are drawn too.
+/// Width is bytes of the final state. Free memory and rounding (`<gaps>`) are drawn too.
 #[derive(Args)]
 #[command(after_help = SEGMENTS_EXAMPLES)]
 pub(crate) struct SegmentsOptions {
@@ -37,7 +37,7 @@ Examples:
 
 /// Draw a flame graph of the memory in the final state, by call stack
 ///
-/// Width is bytes of the final state. Free memory and what rounding takes (`<gaps>`) are drawn too.
+/// Width is bytes of the final state. Free memory and rounding (`<gaps>`) are drawn too.
 #[derive(Args)]
 #[command(after_help = MEMORY_EXAMPLES)]
 pub(crate) struct MemoryOptions {
@@ -67,12 +67,10 @@ pub(crate) struct Drawing {
     pub(super) format: Option<Format>,
 }
 
-/// Runs `segments`.
 pub(crate) fn run_segments(options: &SegmentsOptions) -> Result<(), Failure> {
     run(&options.inputs, &options.drawing, Level::Segment)
 }
 
-/// Runs `memory`.
 pub(crate) fn run_memory(options: &MemoryOptions) -> Result<(), Failure> {
     run(&options.inputs, &options.drawing, Level::Stream)
 }
@@ -115,7 +113,7 @@ fn path_label(name: &str) -> String {
     printable(name).replace(';', ":")
 }
 
-/// The place to which lines are written.
+/// Where lines are written.
 pub(super) struct Target {
     format: Option<Format>,
     sink: Sink,
@@ -193,7 +191,7 @@ impl Target {
         }
     }
 
-    /// Draws the picture if there is one, and completes the file.
+    /// Draws the picture, if there is one, and completes the file.
     ///
     /// # Errors
     /// When there is nothing to draw or writing fails.
@@ -216,7 +214,7 @@ fn draw(lines: &[u8], title: &str) -> io::Result<Vec<u8>> {
     let mut options = Options::default();
     options.title = printable(title);
     options.count_name = "bytes".to_owned();
-    // So that the same file always gives the same picture.
+    // The same file always gives the same picture.
     options.deterministic = true;
     let mut svg = Vec::new();
     from_reader(&mut options, lines, &mut svg).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! `vramscope fleet`: questions to all ranks of a job at once.
+//! `vramscope fleet`: questions about all ranks of a job.
 
 mod diff;
 mod odd;
@@ -24,12 +24,12 @@ use crate::failure::Failure;
 use crate::inputs::{Ranks, Source, fleet, report_all};
 use crate::report::{self, Cell, Part};
 
-/// Ask all ranks of a job at once
+/// Ask about all ranks of a job at once
 ///
-/// A rank is a device of a snapshot on which something happened. Its number, step, host and job come from the name of its
-/// file, as torchtitan, Megatron, NeMo, verl, Composer, MindSpeed, lmms-engine, vramscope record and
-/// vramscope-capture write it, or by --rank-from. A question is about one step of one job: the one with the most ranks, and
-/// of equals the last; `oom` is about the last on which a request failed.
+/// A rank is a device of a snapshot on which something happened. Its number, step, host and job come from the file
+/// name, as written by torchtitan, Megatron, NeMo, verl, Composer, MindSpeed, lmms-engine, vramscope record and
+/// vramscope-capture, or are extracted by --rank-from. A question is about one step of one job: the one with the most
+/// ranks, and among equals the last; `oom` is about the last on which a request failed.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -59,13 +59,13 @@ enum Task {
     Diff(DiffOptions),
     /// Which call sites leave memory behind with each step, on how many ranks
     Leaks(Asked),
-    /// Which ranks ran out of memory, the first in time first
+    /// Which ranks ran out of memory, earliest first
     Oom(Asked),
     /// What each call site holds over all ranks
     Sites(SitesOptions),
 }
 
-/// What all questions have.
+/// Options of all questions.
 #[derive(Args)]
 struct Asked {
     #[command(flatten)]
@@ -76,7 +76,7 @@ struct Asked {
     show: Show,
 }
 
-/// Which ranks count.
+/// Selects ranks.
 #[derive(Args)]
 struct Narrowed {
     /// Only ranks of this step
@@ -91,16 +91,16 @@ struct Narrowed {
 struct DiffOptions {
     #[command(flatten)]
     asked: Asked,
-    /// The rank in question; the odd one by peak if not given, or else the highest
+    /// The rank in question; by default the odd one by peak, or else the highest
     #[arg(long, value_name = "N")]
     rank: Option<u32>,
-    /// The device of --rank, where its snapshot has several
+    /// The device of --rank, if its snapshot has several
     #[arg(long, value_name = "N", requires = "rank")]
     device: Option<u32>,
-    /// The rank that it is compared with; the median if not given
+    /// The rank to compare with; by default the median
     #[arg(long, value_name = "N")]
     against: Option<u32>,
-    /// The device of --against, where its snapshot has several
+    /// The device of --against, if its snapshot has several
     #[arg(long, value_name = "N", requires = "against")]
     against_device: Option<u32>,
 }
@@ -189,7 +189,7 @@ fn print(
         part
     });
     match source {
-        // Its notes tell of what could not be read.
+        // The answer's notes report what could not be read.
         Source::Open { answer, .. } => report::write_json(answer, command, vec![part?], asked.show),
         Source::Files => {
             let printed = part.and_then(|part| report::print(command, [part], asked.show));
@@ -204,17 +204,17 @@ struct Chosen {
     cohort: Cohort,
     /// The other steps and jobs.
     others: Vec<Cohort>,
-    /// Whether they are of several sources that do not list the same call sites.
+    /// Whether they come from several sources that do not list the same call sites.
     is_mixed: bool,
 }
 
 impl Chosen {
-    /// Those of the step and job with the most.
+    /// The ranks of the step and job with the most ranks.
     fn of(fleet: Fleet, narrowed: &Narrowed) -> Result<Self, Failure> {
         Self::by(fleet, narrowed, main_cohort)
     }
 
-    /// Those of the last step and job with a failed request, if there is any.
+    /// The ranks of the last step and job with a failed request, if there is one.
     fn failed(fleet: Fleet, narrowed: &Narrowed) -> Result<Self, Failure> {
         Self::by(fleet, narrowed, failed_cohort)
     }
@@ -268,7 +268,7 @@ impl Chosen {
         part
     }
 
-    /// What the ranks lack, or what else there is.
+    /// Notes on what the ranks lack, and on what was left out.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.others.is_empty() {
@@ -283,7 +283,7 @@ impl Chosen {
         let is_unnamed = |rank: &Rank| rank.place.rank_from == RankFrom::Order && ranks.len() > 1;
         notes.extend(ranks_are(
             ranks.iter().filter(|rank| is_unnamed(rank)).count(),
-            "counted in the order of names, as these tell no rank of the whole job: see --rank-from.",
+            "counted in the order of names, as these contain no rank in the whole job: see --rank-from.",
         ));
         notes.extend(ranks_are(
             ranks.iter().filter(|rank| rank.damage > 0).count(),
@@ -293,13 +293,13 @@ impl Chosen {
         notes
     }
 
-    /// The ranks between others of which there is no snapshot.
+    /// Ranks in the middle of the range that have no snapshot.
     fn missing(&self) -> Option<String> {
         let numbers = self.fleet.ranks.iter().map(|rank| rank.place.rank);
         let numbers: BTreeSet<u32> = numbers.collect();
         let (least, most) = (*numbers.first()?, *numbers.last()?);
         let missing = (least..most).filter(|rank| !numbers.contains(rank));
-        // Where most are missing, nobody wanted them.
+        // If most are missing, they were left out on purpose.
         let missing: Vec<u32> = missing.take(numbers.len()).collect();
         (!missing.is_empty() && missing.len() < numbers.len()).then(|| {
             format!(
@@ -309,7 +309,7 @@ impl Chosen {
         })
     }
 
-    /// The ranks of which there are several snapshots.
+    /// Ranks with several snapshots.
     fn repeated(&self) -> Option<String> {
         let ranks = self.fleet.ranks.iter();
         let mut places: Vec<_> = ranks.map(|rank| (rank.place.rank, rank.device)).collect();
@@ -326,16 +326,14 @@ impl Chosen {
         })
     }
 
-    /// The call sites that are in no list.
+    /// Call sites that are in no list.
     fn other_sites(&self) -> Option<String> {
         let ranks = self.fleet.ranks.iter().map(|rank| &rank.other_sites);
         let most = ranks.filter(|others| others.count > 0);
         let most = most.map(|others| others.bytes).max()?;
         let known = match self.is_mixed {
             false => "with what every rank holds there",
-            true => {
-                "which are others in each dataset: a rank may hold something where none is told"
-            }
+            true => "which differ between datasets: a rank may hold memory where none is listed",
         };
         Some(format!(
             "Only the largest call sites are listed, {known}. Those that hold less on all ranks are summed up: they hold up to \
@@ -344,7 +342,7 @@ impl Chosen {
         ))
     }
 
-    /// The snapshots that could not be read.
+    /// Snapshots that could not be read.
     fn unread(&self) -> Option<String> {
         const NAMED: usize = 3;
         let unread = &self.fleet.unreadable;
@@ -363,8 +361,8 @@ impl Chosen {
         })
     }
 
-    /// The name of a rank in sentences: its number, with the device where its snapshot has several, and its file where the
-    /// rank has several.
+    /// A rank's name in sentences: its number, with the device if its snapshot has several, and its file if the rank
+    /// has several.
     fn name(&self, row: usize) -> String {
         let rank = &self.fleet.ranks[row];
         let number = rank.place.rank;
@@ -374,8 +372,8 @@ impl Chosen {
         format!("rank {number}{device}{file}")
     }
 
-    /// What tells a rank apart from others of its number: the device where its snapshot has several, and the file where there
-    /// are several.
+    /// What distinguishes a rank from others with its number: the device if its snapshot has several, and the file if
+    /// the rank has several.
     fn apart(&self, row: usize) -> (Option<DeviceIndex>, Option<&str>) {
         let rank = &self.fleet.ranks[row];
         let path = &rank.source.path;
@@ -387,7 +385,7 @@ impl Chosen {
         (device, (!others.is_empty()).then_some(path))
     }
 
-    /// The columns for [`Self::apart`].
+    /// The cells of [`Self::apart`].
     fn apart_cells(&self, row: usize) -> [Cell; 2] {
         let (device, file) = self.apart(row);
         [
@@ -401,7 +399,7 @@ fn text_or_none(text: &str) -> Cell {
     Cell::or_none((!text.is_empty()).then(|| text.to_owned()), Cell::Text)
 }
 
-/// `3 ranks are …`; `None` of no rank.
+/// `3 ranks are …`; `None` for no ranks.
 fn ranks_are(count: usize, what: &str) -> Option<String> {
     match count {
         0 => None,
@@ -437,7 +435,7 @@ fn none_fits(cohorts: &[Cohort]) -> Failure {
     ))
 }
 
-/// How many ranks there are of each job and step.
+/// The number of ranks of each job and step.
 fn listed(cohorts: &[Cohort]) -> String {
     const LISTED: usize = 8;
     let named = cohorts.iter().take(LISTED).map(|cohort| {

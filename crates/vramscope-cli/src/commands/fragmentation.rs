@@ -32,7 +32,7 @@ use crate::subject::{Device, Subject};
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// The moment: an event, a time, an annotation, peak, end, ...; if not given, when most was reserved
+    /// The moment: an event, a time, an annotation, peak, end, ...; by default when most was reserved
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
     /// Rows over time: divide the recording into this many parts, each shown at its moment with the most stuck bytes
@@ -50,7 +50,6 @@ Examples:
   vramscope fragmentation snapshot.pickle --at oom --group-by function
   vramscope fragmentation snapshot.pickle --rows 1000 --json | jq '.parts[].over_time'";
 
-/// The limit of `--rows`.
 const MOST_ROWS: u32 = 1_000_000;
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {

@@ -37,7 +37,7 @@ use crate::subject::Subject;
 use page::{Embedded, one_file};
 use place::{place, unless_first};
 
-/// zstd's level: a million events take seconds, and the highest levels save little more.
+/// zstd's level: a million events take seconds, and higher levels save little more.
 const LEVEL: i32 = 15;
 
 /// Write one HTML file with the viewer and the files inside: it opens from disk, without any network
@@ -98,13 +98,13 @@ pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Fail
 }
 
 impl Options {
-    /// Whether they name a place in the first file.
+    /// Whether the options name a place in the first file.
     fn are_placed(&self) -> bool {
         self.device.is_some() || self.at.is_some() || self.range.is_some()
     }
 }
 
-/// The page with snapshots that are open.
+/// The page with open snapshots.
 fn of_open(options: &Options, subjects: &[Arc<Subject>]) -> Result<String, Failure> {
     let page = crate::page::of_program()?;
     let mut shown = showing(options.view);
@@ -120,7 +120,7 @@ fn of_open(options: &Options, subjects: &[Arc<Subject>]) -> Result<String, Failu
     one_file(&page, &files, &shown.to_text())
 }
 
-/// The page without any file, for a page that hands it snapshots.
+/// The page without any file, for a page that sends it snapshots.
 pub(crate) fn viewer() -> Result<String, Failure> {
     one_file(&crate::page::of_program()?, &[], "")
 }
@@ -272,7 +272,7 @@ pub(crate) fn run_profile_plot(options: &ProfilePlotOptions) -> Result<(), Failu
     })
 }
 
-/// The HTML file that is being made.
+/// The HTML file being made.
 struct Report {
     page: Page,
     output: Destination,
@@ -337,7 +337,7 @@ impl Report {
     fn write(mut self) -> Result<(), Failure> {
         self.shown.file = self.files.first().map(Embedded::key);
         let html = one_file(&self.page, &self.files, &self.shown.to_text())?;
-        // A page is no text to look at: a terminal would be full of the viewer's program.
+        // A page is not text: a terminal would fill with the viewer's program.
         self.output.write(false, |out| {
             out.write_all(html.as_bytes()).map_err(unwritten)
         })?;
@@ -358,7 +358,7 @@ impl Report {
     }
 }
 
-/// A snapshot under the name that its path has.
+/// A snapshot under its path's name.
 fn embedded(path: &Path, snapshot: &Snapshot) -> Result<Embedded, Failure> {
     let mut bytes = Vec::new();
     let written = vram_format::write(snapshot, &mut bytes);
@@ -378,7 +378,7 @@ fn packed(path: &Path, packed: io::Result<Vec<u8>>) -> Result<Embedded, Failure>
 fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut zstd = zstd::Encoder::new(Vec::new(), LEVEL)?;
     zstd.include_checksum(true)?;
-    // For an unknown size it would prepare tables of many MB, which takes longer than to compress a small file.
+    // For an unknown size zstd prepares tables of many MB, which takes longer than compressing a small file.
     zstd.set_pledged_src_size(Some(bytes.len() as u64))?;
     zstd.write_all(bytes)?;
     zstd.finish()

@@ -157,7 +157,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     report_all(failures)
 }
 
-/// Keeps only the graphs of a name.
+/// Keeps only the graphs with this name.
 fn choose(graphs: &mut Vec<NamedGraph>, name: Option<&str>) {
     let Some(name) = name else {
         return;
@@ -239,7 +239,7 @@ fn answer<'a>(
     })
 }
 
-/// The shortest turn of a graph's search.
+/// The shortest turn in the search for a graph's order.
 const LEAST_TURN: Duration = Duration::from_millis(10);
 
 /// Searches for better orders of all graphs, in turns, until the time is over.

@@ -23,10 +23,9 @@ use crate::inputs::{Question, Source, ask};
 use crate::report::{Cell, Column, Part, Rest, Said, Table, Told, column, detail, sum};
 use crate::subject::{Device, Subject};
 
-/// The number of call sites listed per device.
 const SITES: usize = 5;
 
-/// Show what a snapshot holds: format, version, devices, peaks, gaps
+/// Show what a snapshot contains: format, version, devices, peaks, gaps
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -235,7 +234,7 @@ fn device_facts(part: &mut Part, of: &DeviceSummary) {
     part.fact("bytes_before_recording", "", before);
     let live = Cell::Number(of.allocations_still_live);
     part.fact("allocations_live_at_end", "", live);
-    // Without a trace, the state at the dump is all that there is.
+    // Without a trace, only the state at the dump is known.
     let [peak_label, end_label, most_label, reserved_label] = match has_trace {
         true => [
             "peak live",
@@ -291,7 +290,7 @@ const HOST_STATE: StateKeys = [
     "host_blocks",
 ];
 
-/// Adds the figures of a final state; without segments, what is in them is not known.
+/// Adds the figures of a final state; without segments, their content is unknown.
 fn state(part: &mut Part, name: &'static str, of: &StateSummary, is_known: bool, keys: StateKeys) {
     let pending = of.active_bytes.saturating_sub(of.allocated_bytes);
     let rounding = of.active_bytes.saturating_sub(of.requested_bytes);
@@ -436,7 +435,7 @@ fn told_facts(part: &mut Part, facts: &[Fact]) {
     part.told("facts", "good to know", &KEYS, rows);
 }
 
-/// Adds what is odd about the file.
+/// Adds warnings about the file.
 fn told_warnings(part: &mut Part, summary: &Summary) {
     const KEYS: [&str; 4] = ["count", "kind", "detail", "places"];
     let rows = Told {
@@ -456,7 +455,7 @@ fn told_warnings(part: &mut Part, summary: &Summary) {
     part.told("warnings", "odd about this file", &KEYS, rows);
 }
 
-/// A text that may be empty: then the cell is [`Cell::None`].
+/// A text; the cell is [`Cell::None`] if it is empty.
 fn text(text: &str) -> Cell {
     Cell::or_none(Some(text).filter(|text| !text.is_empty()), |text| {
         Cell::Text(text.to_owned())

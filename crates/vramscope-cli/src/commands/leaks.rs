@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// Repetitions: all annotated ranges of this name; `*` in it stands for anything
     #[arg(long, value_name = "NAME", conflicts_with = "range")]
     annotation: Option<String>,
-    /// Leave out the first N repetitions, as warm-up; else 2, as growth does elsewhere, or fewer if few are there
+    /// Leave out the first N repetitions, as warm-up; by default 2, as for growth elsewhere, or fewer if there are few
     #[arg(long, value_name = "N", conflicts_with = "range")]
     skip: Option<usize>,
     /// Instead of repetitions, show what was allocated in this range and is live at its end
@@ -203,7 +203,7 @@ impl Options {
     }
 }
 
-/// Why what stays may not have stayed.
+/// Reasons to doubt that memory really stayed.
 fn doubts(device: &Device<'_>) -> Vec<String> {
     let mut doubts = Vec::new();
     if device.snapshot().warnings.hide_frees() {
@@ -219,7 +219,7 @@ fn doubts(device: &Device<'_>) -> Vec<String> {
     doubts
 }
 
-/// The steps that the program itself names, or else those that stacks show.
+/// The steps named by the program, or else those that stacks show.
 fn steps_of(device: &Device<'_>) -> Option<Repetitions> {
     let steps = device.steps()?;
     let whole = steps.steps.iter().filter(|step| step.is_whole);

@@ -11,12 +11,11 @@ use crate::{help, output};
 
 /// Print the manual as a man page, or write one page per command
 ///
-/// Also prints what the files that other programs read hold: `json` (the keys of --json) and `exports`
-/// (what convert writes).
+/// Also describes the files for other programs: `json` (the keys of --json) and `exports` (what convert writes).
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The command whose page is printed, or json, exports; the program's own page without
+    /// The command whose page to print, or json, exports; by default the program's own page
     #[arg(conflicts_with = "output")]
     command: Option<String>,
     /// Write all pages into this folder: vramscope.1, vramscope-info.1, ...
@@ -70,7 +69,7 @@ fn write_all(program: clap::Command, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Finds a command by name and gives it the full name: `vramscope peak`.
+/// Finds a command by name, and sets its full name: `vramscope peak`.
 fn command(mut program: clap::Command, name: &str) -> Result<clap::Command, Failure> {
     program.build();
     let found = program.find_subcommand(name).cloned();

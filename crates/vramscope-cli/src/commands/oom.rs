@@ -27,10 +27,10 @@ use crate::subject::{Device, Subject};
 
 /// Explain why requests ran out of memory
 ///
-/// For each failed request: its size, what the device and the allocator had free, why that was not enough, what was
+/// For each failed request: its size, how much the device and the allocator had free, why that was not enough, what was
 /// live then, where the request came from, and what to try. Requests that succeeded only after cached memory was
-/// released to CUDA are listed too, because they precede failures. Of the text of an error, or a log, it tells what
-/// `vramscope text` tells.
+/// released to CUDA are listed too, because they precede failures. For an error's text or a log, the answer is that of
+/// `vramscope text`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -55,13 +55,13 @@ Examples:
   vramscope oom train.log
   vramscope oom rank*.pickle --json | jq '.parts[] | select(.failure) | [.file, .why]'";
 
-/// The head of the stack.
+/// The head of the stack's table.
 const FRAMES: [Column; 1] = [column(
     "frame",
     "where the request came from, innermost first",
 )];
 
-/// The most failures that are analysed, counted from the last: a program may retry for hours.
+/// Maximum number of failures analysed, counted from the last: a program may retry for hours.
 const LOOKED_AT: usize = 100;
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
@@ -175,7 +175,7 @@ impl Options {
         parts
     }
 
-    /// `is_replayed`: whether it is known which settings of the allocator help.
+    /// `is_replayed`: whether replays show which settings of the allocator help.
     fn explained(
         &self,
         failures: &Failures<'_>,
@@ -340,7 +340,7 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
         return;
     }
     if !failures.device.tells_failures() {
-        note("A memory timeline does not tell of failed requests.");
+        note("A memory timeline does not record failed requests.");
         note(hints(**failures.device).failure);
         return;
     }
@@ -376,7 +376,7 @@ fn figures(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     }
 }
 
-/// Adds the free memory by who could have used it.
+/// Adds the free memory, by who could have used it.
 fn free_table(part: &mut Part, device: &Device<'_>, failure: &FailedRequest) {
     const COLUMNS: [Column; 5] = [
         sum("free_bytes", "free"),

@@ -22,22 +22,21 @@ use crate::report::{self, Cell, Column, Part, column};
 /// Pack buffers with known lifetimes into as little memory as possible
 ///
 /// Reads the CSV files of google/minimalloc, and writes offsets as it does: a header `id,lower,upper,size`, with
-/// `alignment` if there is any. A buffer is live from `lower` to before `upper` (or to `end`); two may share bytes if
-/// their lives do not overlap. Looks for lower packings until one is proved to be the lowest, until it fits the
-/// capacity if there is one, until the time is over, or until nothing is left to try: where there is too much to
-/// search, as with more than 2,048 entangled buffers, only greedy packers are asked. If the file has offsets already,
-/// they are checked, and what is found is never higher.
+/// `alignment` if needed. A buffer is live from `lower` to before `upper` (or to `end`); two may share bytes if their
+/// lives do not overlap. Looks for lower packings until one is proved to be the lowest, one fits the capacity if given,
+/// the time is over, or nothing is left to try: if the search is too large, as with more than 2,048 entangled buffers,
+/// only greedy packers are used. If the file already has offsets, they are checked, and the result is never higher.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// The buffers; `-` reads standard input
     #[arg(value_name = "FILE.csv")]
     file: PathBuf,
-    /// Stop at a packing that fits into this; exit code 3 if none was found. For a file named as minimalloc's
-    /// (A.1048576.csv), the number in its name
+    /// Stop at a packing that fits into this; exit code 3 if none was found. By default the number in a file name like
+    /// minimalloc's (A.1048576.csv)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     capacity: Option<Size>,
-    /// Look for the lowest packing, although one fits the capacity already
+    /// Look for the lowest packing even if one already fits the capacity
     #[arg(long)]
     lowest: bool,
     /// How long to look
@@ -58,7 +57,7 @@ Examples:
 
 Exit codes: 0 packed (and it fits), 3 no packing that fits was found, 1 the file cannot be read, 2 wrong usage";
 
-/// Time between two looks at the clock.
+/// Time between checks of the clock.
 const SLICE: Duration = Duration::from_millis(10);
 
 /// Runs the command.
@@ -120,13 +119,13 @@ fn load(path: &Path, name: &str) -> Result<Table, Failure> {
     };
     read(input).map_err(|error| {
         Failure::Input(format!("{name}: {error}")).followed_by([
-            "A file of buffers is a CSV with the columns id,lower,upper,size; `vramscope pack --help` tells more.",
+            "A file of buffers is a CSV with the columns id,lower,upper,size; see `vramscope pack --help`.",
         ])
     })
 }
 
-/// The capacity in a file name such as `A.1048576.csv`, which is how minimalloc names its files. A number in any other
-/// name may be a date or a count.
+/// The capacity in a file name such as `A.1048576.csv`, as in minimalloc's files. A number in any other name may be a
+/// date or a count.
 fn named_capacity(path: &Path) -> Option<Size> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".csv")?;
     let (letter, number) = stem.split_once('.')?;
@@ -134,7 +133,6 @@ fn named_capacity(path: &Path) -> Option<Size> {
     is_theirs.then(|| number.parse().ok().map(Size)).flatten()
 }
 
-/// The result of packing.
 struct PackingResult {
     packed: Packed,
     /// Whether more time would not help, although a lower packing is neither ruled out nor needed.
@@ -255,9 +253,9 @@ fn pools_bytes(problem: &Problem, time: Duration) -> Option<u64> {
     is_done.then(|| planner.finish().total_bytes())
 }
 
-/// The reason why more time would not help.
+/// Why more time would not help.
 const ENTANGLED: &str =
-    "it is too much to search for anything lower, as where more than 2,048 buffers are entangled";
+    "the search for anything lower is too large, as with more than 2,048 entangled buffers";
 
 fn why_not(found: &PackingResult, capacity: u64) -> String {
     let packed = &found.packed;

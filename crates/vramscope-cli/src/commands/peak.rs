@@ -84,7 +84,7 @@ pub(super) fn moment_facts(
     let events = Count(device.history.event_count.into());
     let remark = match device.history.has_trace() {
         true => format!("of {events}"),
-        false => "the file has the state at the dump alone".to_owned(),
+        false => "the file has only the state at the dump".to_owned(),
     };
     part.fact_with(
         moment_key,

@@ -96,7 +96,7 @@ impl Asked {
     fn about(&self, device: &Device<'_>) -> Result<Part, Failure> {
         if device.snapshot().is_host(device.index()) {
             let mut part = Part::of(&device.subject.name, device.index());
-            let note = "The host's memory is not the allocator's that plans are for.";
+            let note = "Plans are for PyTorch's allocator, not for host memory.";
             part.notes.push(note.to_owned());
             return Ok(part);
         }
@@ -191,7 +191,7 @@ fn steps_table(part: &mut Part, plan: &DevicePlan) {
     part.table("steps", "", &COLUMNS, rows.collect());
 }
 
-/// A row of the CSV table `steps` beside those of the device: for a pool and stream, or for other settings.
+/// A row of the CSV table `steps` besides those of the device: for a pool and stream, or for other settings.
 fn csv_bar(kind: StepKind, bytes: u64, place: Option<&str>, settings: Option<&str>) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(text.to_owned());
     let mut row = vec![Cell::None; 9];
@@ -264,7 +264,7 @@ fn places_table(part: &mut Part, plan: &DevicePlan) {
     part.csv_rows("steps", bars);
 }
 
-/// Adds the what-ifs with suggested settings, and how far to trust them.
+/// Adds replays with suggested settings, and how far to trust them.
 fn settings(part: &mut Part, device: &Device<'_>, planner: &Planner) {
     let Some(baseline) = planner.baseline() else {
         part.notes.extend(planner.plan().no_model.clone());

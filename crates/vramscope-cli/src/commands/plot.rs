@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::inputs::{self, Source};
 use crate::subject::{Device, Subject};
 
-/// The size where none is given.
+/// The default size.
 const USUAL: Size = Size {
     width_px: 1600,
     height_px: 900,
@@ -46,14 +46,14 @@ const DRAWN: [ViewKind; 6] = [
 
 /// Draw a view of the page as PNG or SVG: timeline, segments, map, allocator, flame graph, comparison
 ///
-/// A picture shows one device: the one with the highest peak, or the one of --device. Several files give several
+/// A picture shows one device: the one with the highest peak, or the one given by --device. Several files give several
 /// pictures, in a folder. With --view compare, two files, or one file and two moments, give one picture.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// The picture to write (its ending decides the format: .png or .svg), a folder for several, or `-`
+    /// The picture to write (its extension decides the format: .png or .svg), a folder for several, or `-`
     #[arg(short, long, value_name = "PICTURE")]
     output: PathBuf,
     /// Picture format in a folder or on standard output
@@ -62,7 +62,7 @@ pub(crate) struct Options {
     /// View to draw
     #[arg(long, value_parser = parse_view(DRAWN), default_value = ViewKind::default().name())]
     view: ViewKind,
-    /// Width and height in pixels; 1600x900 if not given, and flame graphs as high as needed
+    /// Width and height in pixels; by default 1600x900, and flame graphs as high as needed
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     size: Option<Size>,
     /// Pixels per unit of text size and line width: 2 for dense screens and print
@@ -200,7 +200,7 @@ impl Options {
         written(view.file(&pictured, &self.sheet(), format.format()))
     }
 
-    /// The meaning of the colours if none is asked for: that of the page.
+    /// The default meaning of the colours, which is the page's.
     fn usual_colours(&self, device: recording::Device<'_>) -> Property {
         if self.view == ViewKind::Segments {
             colour::usual_of_segments(device)
@@ -281,7 +281,7 @@ impl Options {
     }
 }
 
-/// The device asked for, else the one with the highest peak (the first of equals).
+/// The requested device, or else the one with the highest peak (the first among equals).
 fn main_device(subject: &Subject) -> Result<Device<'_>, Failure> {
     subject.main_device().ok_or_else(|| {
         Failure::Input(format!(

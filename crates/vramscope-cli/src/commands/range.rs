@@ -17,8 +17,8 @@ use crate::subject::{Device, Subject};
 
 /// Show what was allocated, freed and retained between two moments, by call site
 ///
-/// Retained is what was allocated in between and is still live at the second moment. Live memory before, plus
-/// allocated, minus freed, is live memory after.
+/// Retained memory was allocated in between and is still live at the second moment. Live memory before, plus allocated,
+/// minus freed, is live memory after.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{MOMENTS}\n\n{EXAMPLES}"))]
 pub(crate) struct Options {

@@ -1,4 +1,5 @@
-//! `vramscope record`: a thin end of `vramscope-launch`, which starts the program; and what is asked of its files then.
+//! `vramscope record`: a thin wrapper around `vramscope-launch`, which starts the program, that then summarises the
+//! files.
 
 use std::ffi::OsString;
 use std::fs;
@@ -25,17 +26,18 @@ use crate::{interruption, output};
 
 /// Run a program and have PyTorch record its GPU memory, without a change of its code
 ///
-/// The program runs as without this: same terminal, input, output, signals and exit code. Each of its Python processes that
-/// uses a device leaves a snapshot: at its end, at the first four requests that fail (before anything is freed), at SIGTERM,
-/// and when --dump asks. Where host memory grows and the GPU's does not, it says so. It goes through torchrun, accelerate,
-/// deepspeed, mpirun, srun, multiprocessing and servers, as long as they hand on PYTHONPATH.
+/// The program runs as it would alone: same terminal, input, output, signals and exit code. Each of its Python
+/// processes that uses a device leaves a snapshot: at its end, at the first four requests that fail (before anything is
+/// freed), at SIGTERM, and when --dump asks. If host memory grows and the GPU's does not, a note says so. Recording
+/// works through torchrun, accelerate, deepspeed, mpirun, srun, multiprocessing and servers, as long as they pass
+/// PYTHONPATH on.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Folder for the snapshots, new or empty. Default: vramscope-DATE-TIME
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Call the recording so: a folder of that name, in that of --output if given
+    /// Name of the recording: a folder of that name, inside that of --output if given
     #[arg(long, value_name = "NAME", value_parser = parse_label)]
     label: Option<String>,
     /// Steps of the optimizer to record, counted from 1, both included: 10..13, 10..
@@ -47,13 +49,13 @@ pub(crate) struct Options {
     /// Also write a snapshot after each N-th step of the optimizer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     every: Option<u32>,
-    /// Most events that are kept, for each device; the newest stay
+    /// Maximum number of events stored for each device; the newest stay
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_entries: u32,
-    /// Frames to record: those of Python alone cost half, but memory of the backward pass has none
+    /// Frames to record: Python's alone cost half, but memory of the backward pass has none
     #[arg(long, value_enum, default_value_t = Frames::All)]
     stacks: Frames,
-    /// Keep the text of the project's own source files in the snapshots, under the key source_code
+    /// Include the text of the project's own source files in the snapshots, under the key source_code
     #[arg(long)]
     source: bool,
     /// Compare with an earlier recording afterwards
@@ -62,10 +64,10 @@ pub(crate) struct Options {
     /// Exit with code 3 if a peak grew by more than this: 5%, 100MiB
     #[arg(long, value_name = "LIMIT", value_parser = parse_growth, requires = "against")]
     fail_if_grown: Option<Growth>,
-    /// Start nothing: have a recorded process, and those it has started, write what they have now
+    /// Start nothing: make a recorded process, and those it has started, write a snapshot now
     #[arg(long, value_name = "PID|all", value_parser = parse_whom, conflicts_with = "command")]
     dump: Option<Whom>,
-    /// Print only what is wrong
+    /// Print only problems
     #[arg(short, long)]
     quiet: bool,
     /// The program and its arguments
@@ -103,10 +105,10 @@ Python with -I, -E or -S, sudo and containers keep the recorder out, and so does
 Exit codes: the program's own, or 128+N if signal N ended it; 127 it was not found, 126 it cannot be started, 2 wrong usage;
 if the program ended with 0: 3 --fail-if-grown is broken, 1 the comparison failed";
 
-/// How often the host's memory of the program is looked at.
+/// How often the program's host memory is sampled.
 const LOOKED_AT: Duration = Duration::from_secs(1);
 
-/// Bytes of the answer at the end.
+/// Size of the answer at the end, in bytes.
 const BRIEF_BYTES: u64 = 2 << 10;
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
@@ -122,7 +124,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let host = watch.end();
     let outcome = session.outcome();
     if outcome.files.is_empty() && !was_there {
-        // Only if it is empty.
+        // Only succeeds if it is empty.
         drop(fs::remove_dir(session.folder()));
     }
     let status = ended?;
@@ -154,14 +156,14 @@ fn settings(options: &Options, folder: PathBuf) -> Settings {
     }
 }
 
-/// The folder for the snapshots, which has nothing of another run.
+/// The folder for the snapshots, which must not contain another run's.
 fn folder(options: &Options) -> Result<PathBuf, Failure> {
     let folder = match (&options.output, &options.label) {
         (None, None) => return Ok(PathBuf::from(format!("vramscope-{}", now()))),
         (Some(output), None) => output.clone(),
         (output, Some(label)) => output.clone().unwrap_or_default().join(label),
     };
-    // A folder for all ranks is not empty for the second one.
+    // If ranks share the folder, it is not empty for the second one.
     let is_one_of_many = RANKS.iter().any(|name| env::var_os(name).is_some());
     let mut entries = fs::read_dir(&folder).into_iter().flatten();
     if entries.next().is_some() && !is_one_of_many {
@@ -174,7 +176,7 @@ fn folder(options: &Options) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// The time in UTC, as in names: 20260131-235959.
+/// The time in UTC for names: 20260131-235959.
 fn now() -> String {
     let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     time.replace(['-', ':', 'Z'], "").replace('T', "-")
@@ -204,7 +206,7 @@ fn exit_code(status: ExitStatus) -> u8 {
         .unwrap_or(u8::MAX)
 }
 
-/// Says what was got, what it shows, and how to look at it.
+/// Prints which files were written, what they show, and how to view them.
 fn tell(options: &Options, folder: &Path, outcome: &Outcome, host: &HostMemory) {
     for remark in &outcome.remarks {
         output::note(&format!("vramscope: {remark}\n"));
@@ -233,7 +235,7 @@ fn tell(options: &Options, folder: &Path, outcome: &Outcome, host: &HostMemory) 
     output::note(&format!("\nTo look at it: vramscope view {place}\n"));
 }
 
-/// That it is not the GPU's memory that grows.
+/// A note that host memory grows, not the GPU's.
 fn host_grows(growth: &HostGrowth) -> String {
     let HostGrowth {
         process,
@@ -268,7 +270,7 @@ fn compare(options: &Options, folder: &Path) -> Result<(), Failure> {
     report_all(failures)
 }
 
-/// Has processes write their files.
+/// Makes processes write their files.
 fn dump(whom: Whom, is_quiet: bool) -> Result<(), Failure> {
     let answers = ask(whom, &format!("asked_{}", now()));
     if answers.is_empty() {
@@ -301,7 +303,7 @@ fn not_written(process: u32, error: io::Error) -> Failure {
 
 fn parse_label(text: &str) -> Result<String, String> {
     match text.is_empty() || text.contains('/') || text.starts_with('.') {
-        true => Err("write a name that a folder can have".to_owned()),
+        true => Err("write a name that is valid for a folder".to_owned()),
         false => Ok(text.to_owned()),
     }
 }

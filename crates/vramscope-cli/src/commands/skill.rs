@@ -1,4 +1,4 @@
-//! `vramscope skill`: texts from which agents learn to use this program.
+//! `vramscope skill`: texts that teach agents to use this program.
 
 use std::fs;
 use std::io::Write;
@@ -48,9 +48,9 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write the skill into a folder of skills, in place of an older one
+    /// Write the skill into a folder of skills, replacing an older one
     Install {
-        /// Folder of skills, in which `vramscope` is made: .claude/skills for Claude Code
+        /// Folder of skills, in which `vramscope` is created: .claude/skills for Claude Code
         #[arg(long, value_name = "FOLDER", default_value = ".agents/skills")]
         dir: PathBuf,
     },
@@ -65,8 +65,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let Command::Install { dir } = &options.command;
     let folder = dir.join("vramscope");
     let references = folder.join("references");
-    // In a repository of somebody else, links may lead to any file of the user. Those on the way to a folder elsewhere are
-    // the user's own.
+    // In somebody else's repository, links may lead to any of the user's files. Links on the way to a folder elsewhere
+    // are the user's own.
     let on_the_way = dir.ancestors().filter(|place| place.is_relative());
     let mut folders = on_the_way.chain([&*folder, &references]);
     if let Some(link) = folders.find(|place| place.is_symlink()) {
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     ))
 }
 
-/// The failure for what is neither a folder nor a file where one is to be.
+/// The failure if something is in the way of a folder or file.
 fn in_the_way(place: &Path) -> Failure {
     Failure::Usage(format!(
         "{} is a link, or no file: nothing is written through it. Remove it, or name another folder with --dir",

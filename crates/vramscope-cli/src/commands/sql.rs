@@ -1,7 +1,7 @@
 //! `vramscope sql`: SQL over the tables of a dataset, or of snapshots.
 //!
-//! The engine is `vramscope-sql`, which takes minutes to build and is there only with the feature `sql`. The description of
-//! the tables is always there.
+//! The engine is `vramscope-sql`, which takes minutes to build and is only included with the feature `sql`. The
+//! description of the tables is always included.
 
 #[cfg(feature = "sql")]
 mod asked;
@@ -23,11 +23,11 @@ use crate::output;
 
 /// Answer SQL about many ranks: a dataset, or snapshots
 ///
-/// Each kind of thing in a snapshot is a table: events, allocations, segments, ...; `rank` tells whose row it is. What
-/// `vramscope fleet` knows of each rank is there too: ranks, curve, sites_at_peak, findings, failures.
-/// `vramscope sql --tables` describes them. Nothing can be changed or written by SQL.
+/// Each kind of thing in a snapshot is a table: events, allocations, segments, ...; `rank` says whose row it is. What
+/// `vramscope fleet` knows about each rank is there too: ranks, curve, sites_at_peak, findings, failures. `vramscope
+/// sql --tables` describes them. SQL cannot change or write anything.
 ///
-/// Snapshots become the same tables as by `vramscope fleet pack`, for as long as the query runs.
+/// Snapshots become the same tables as with `vramscope fleet pack`, for as long as the query runs.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -37,20 +37,20 @@ pub(crate) struct Options {
     /// A dataset, or snapshots, or folders of them
     #[arg(required_unless_present = "tables", value_name = "DATASET|FILE")]
     files: Vec<PathBuf>,
-    /// Describe the tables and columns, and ask nothing
+    /// Describe the tables and columns; runs no query
     #[arg(long, conflicts_with_all = ["sql", "csv", "bytes", "limit", "parquet", "explain"])]
     tables: bool,
-    /// Print how the query would be answered, and which files it would read
+    /// Print how the query would be executed, and which files it would read
     #[arg(long, conflicts_with_all = ["csv", "parquet"])]
     explain: bool,
     /// Write all rows into this Parquet file
     #[arg(long, value_name = "OUT", conflicts_with_all = ["json", "csv", "limit"])]
     parquet: Option<PathBuf>,
-    /// Take the rank from the names of snapshots by a regular expression: from its first group, or from groups named
+    /// Extract the rank from the names of snapshots by a regular expression: from its first group, or from groups named
     /// rank, local_rank, step, host and job
     #[arg(long, value_name = "REGEX", value_parser = RankNames::parse)]
     rank_from: Option<RankNames>,
-    /// Memory limit; what does not fit is kept in temporary files
+    /// Memory limit; data beyond it goes to temporary files
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
     memory: Size,
     #[command(flatten)]
@@ -66,11 +66,11 @@ Examples:
   vramscope sql 'select * from events where rank = 17' runs/ --parquet rank17.parquet
   vramscope sql 'select sum(bytes) from events where rank = 17' runs/ --explain";
 
-/// A query may begin with a comment, `-- why`. What has no space in it is an option that there is not.
+/// A query may begin with a comment, `-- why`. Without a space, it is an unknown option.
 fn query(text: &str) -> Result<String, String> {
     let is_option = text.len() > 1 && text.starts_with('-') && !text.contains(char::is_whitespace);
     match is_option {
-        true => Err("there is no such option, and it is no query".to_owned()),
+        true => Err("this is neither an option nor a query".to_owned()),
         false => Ok(text.to_owned()),
     }
 }
@@ -88,7 +88,7 @@ use self::asked::run as ask;
 #[cfg(not(feature = "sql"))]
 fn ask(options: &Options) -> Result<(), Failure> {
     let sql = options.sql.as_deref().unwrap_or_default();
-    // Ready to be pasted, or to be piped into a shell.
+    // Ready to be pasted, or piped into a shell.
     output::print(&(elsewhere::in_duckdb(sql, &options.files) + "\n"))?;
     Err(Failure::Usage(
         "this build has no SQL engine (those of `cargo xtask dist --sql` have): the lines above have DuckDB answer the same, \

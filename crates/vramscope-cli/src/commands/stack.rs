@@ -1,4 +1,4 @@
-//! The stack of an event as a table: user-facing frames, the innermost first.
+//! The stack of an event as a table: user-facing frames, innermost first.
 
 use vramscope_core::analysis::code::call_sites::label;
 use vramscope_core::analysis::code::frames::{FoldOptions, FoldedRow, Location, fold};

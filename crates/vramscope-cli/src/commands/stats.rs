@@ -27,7 +27,7 @@ use crate::subject::{Device, Subject};
 pub(crate) struct Options {
     #[command(flatten)]
     inputs: Inputs,
-    /// Also list every segment, the largest first, with a bar of what is in use where
+    /// Also list every segment, largest first, with a bar that shows which part is in use
     #[arg(long)]
     segments: bool,
     /// Print the text of torch's _memory_viz.py stats, byte for byte
@@ -51,7 +51,7 @@ Examples:
   vramscope stats snapshot.pickle --format torch
   vramscope stats rank*.pickle --json | jq '.parts[] | [.file, .reserved_bytes, .free_bytes]'";
 
-/// The length of a segment's bar, in characters.
+/// Length of a segment's bar, in characters.
 const BAR_CELLS: u32 = 32;
 
 pub(crate) fn run(options: &Options, source: &mut Source<'_>) -> Result<(), Failure> {
@@ -186,7 +186,7 @@ fn sums_row(sums: &StateSums) -> Vec<Cell> {
     ]
 }
 
-/// Adds the sums; `None` if the file has no segments, so that they are not known.
+/// Adds the sums; `None` if the file has no segments, so that they are unknown.
 fn facts(part: &mut Part, sums: Option<&StateSums>, kind: AllocatorKind) {
     let size = |of: fn(&StateSums) -> u64| Cell::or_none(sums.map(of), Cell::Bytes);
     part.fact("reserved_bytes", "reserved", size(|it| it.reserved_bytes));
@@ -220,7 +220,7 @@ fn facts(part: &mut Part, sums: Option<&StateSums>, kind: AllocatorKind) {
         size(StateSums::rounding_bytes),
         "what blocks are larger than their requests",
     );
-    // As `torch.cuda.memory_stats()` has them, for who compares the two.
+    // As in `torch.cuda.memory_stats()`, for readers who compare the two.
     part.fact("active_bytes", "", size(StateSums::active_bytes));
     part.fact("requested_bytes", "", size(|it| it.requested_bytes));
     let sums = sums.copied().unwrap_or_default();

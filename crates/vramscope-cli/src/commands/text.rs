@@ -14,10 +14,11 @@ use crate::report::{self, Part};
 
 /// Say why memory ran out from the text of an error, or a log
 ///
-/// Finds out-of-memory errors in any text, also in gigabytes of the log of many ranks: those of PyTorch since 0.4 on CUDA, HIP, XPU, NPU
-/// and MPS, with cudaMallocAsync, of the driver, XLA (JAX), llama.cpp and vLLM; tables of memory_summary(), nvidia-smi and
-/// npu-smi; and lines by which frameworks tell their memory. It says who held the device, why that was too much, how sure that is, what to
-/// change, and which command would tell more. Where the text does not tell, it says so.
+/// Finds out-of-memory errors in any text, even in gigabytes of log from many ranks: those of PyTorch since 0.4 on
+/// CUDA, HIP, XPU, NPU and MPS, with cudaMallocAsync, of the driver, XLA (JAX), llama.cpp and vLLM; tables of
+/// memory_summary(), nvidia-smi and npu-smi; and lines in which frameworks report their memory. Says who held the
+/// device, why that was too much, how sure that is, what to change, and which command would show more. If the text does
+/// not say, the answer says so.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -38,7 +39,7 @@ Examples:
   vramscope text slurm-*.out --first 3
   vramscope text train.log --json | jq '.parts[] | select(.why) | [.line, .class, .sure, .explanation]'";
 
-/// The command that takes texts beside snapshots.
+/// The command that takes texts as well as snapshots.
 const OOM: &str = "oom";
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
@@ -68,7 +69,7 @@ fn parts_of(command: &str, files: &[PathBuf], first: usize) -> (Vec<Part>, Vec<F
     let (mut parts, mut failures) = (Vec::new(), Vec::new());
     for file in files {
         match read_text(file) {
-            // Whoever asks about a failure and names a file without any has named another one than meant.
+            // A user who asks about a failure, and names a text without any, has probably named the wrong file.
             Ok(reading) if command == OOM && reading.records.is_empty() => {
                 failures.push(Failure::Input(format!(
                     "{}: this is text, without an error of memory that vramscope knows",

@@ -120,7 +120,7 @@ impl Options {
     }
 }
 
-/// All cells but those that name the group.
+/// All cells except those that name the group.
 fn row(life: &GroupLife, unit: LifeUnit) -> Vec<Cell> {
     let (lives, products) = match unit {
         LifeUnit::Us => (

@@ -1,7 +1,7 @@
 //! `vramscope trace`: the recorded events as a log in the form of a program.
 //!
 //! It improves on torch's `trace`: mapped memory, snapshots and notes are lines like the others (torch prints whole
-//! dicts), and the last line tells what is live (torch prints a bare number).
+//! dicts), and the last line says what is live (torch prints a bare number).
 
 use std::io::{self, Write};
 
@@ -105,7 +105,6 @@ impl Options {
     }
 }
 
-/// The log of one device.
 struct Log<'a> {
     device: Device<'a>,
     options: &'a Options,

@@ -1,4 +1,4 @@
-//! `vramscope view`: the page in a browser, with files opened.
+//! `vramscope view`: opens files in the page, in a browser.
 
 mod ranks;
 
@@ -18,20 +18,20 @@ use crate::output;
 use crate::page;
 use crate::temporary::Temporary;
 
-/// The time between two looks whether a file is there.
+/// Time between checks whether a file exists.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Explore snapshots in the browser: serves the page from this program, on this machine only
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The snapshots, folders of them, datasets or overviews of ranks (.vset), or graphs of torch.compile; `-` reads standard
-    /// input. Without any, the page asks for one
+    /// The snapshots, folders of them, datasets or overviews of ranks (.vset), or graphs of torch.compile; `-` reads
+    /// standard input. Without files, the page asks for one
     files: Vec<PathBuf>,
-    /// Follow the files: the page shows each new version, such as `vramscope-capture run --live` writes
+    /// Follow the files: the page shows each new version, as written by `vramscope-capture run --live`
     #[arg(long)]
     live: bool,
-    /// Print the address, open no browser
+    /// Print the address, but open no browser
     #[arg(long)]
     no_open: bool,
     /// Listen on this port instead of a free one
@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             "On your own machine, run:  {line}\nthen open the address above there.\n"
         ));
     } else if !options.no_open {
-        // The address was printed already, so a machine without a browser is no failure.
+        // The address was already printed, so a machine without a browser is not an error.
         match open_browser(&address) {
             Ok(()) => output::note("If no page appears, open the address above yourself.\n"),
             Err(error) => output::note(&format!(
@@ -96,7 +96,7 @@ fn served(path: &Path) -> Result<Served, Failure> {
     served.map_err(Failure::io(format!("cannot read {}", path.display())))
 }
 
-/// Opens the address in the user's browser. The file that it takes goes with the command.
+/// Opens the address in the user's browser, through a temporary file that is removed when the command ends.
 fn open_browser(address: &str) -> io::Result<()> {
     // `tempfile` creates it with mode 0600.
     let mut name = tempfile::Builder::new();
@@ -104,7 +104,7 @@ fn open_browser(address: &str) -> io::Result<()> {
     vramscope_serve::open(address, Temporary::create(&name, &env::temp_dir())?)
 }
 
-/// Waits until files exist that are still to be written.
+/// Waits for files that are still to be written.
 fn wait_for(files: &[PathBuf]) -> Result<(), Failure> {
     if files.is_empty() {
         return Err(Failure::Usage("--live needs a FILE to follow".to_owned()));

@@ -33,7 +33,8 @@ pub(crate) struct Options {
     /// given, settings that often help
     #[arg(long, value_name = "SETTINGS")]
     set: Vec<String>,
-    /// How much memory the program may take, as 24GiB or by a card's name such as rtx4090; shows which requests would fail
+    /// How much memory the program may use, as 24GiB or by a card's name such as rtx4090; shows which requests would
+    /// fail
     #[arg(long, value_name = "SIZE", value_parser = parse_capacity)]
     capacity: Option<Size>,
     #[command(flatten)]
@@ -98,7 +99,7 @@ impl Options {
         Ok(part)
     }
 
-    /// Adds where live memory would peak with changes of the program.
+    /// Adds where live memory would peak after changes of the program.
     fn program_table(&self, part: &mut Part, device: &Device<'_>) {
         let fits = match self.capacity {
             Some(_) => column("live_fits", "live fits"),
@@ -134,7 +135,7 @@ impl Options {
         }
     }
 
-    /// The changes to try: the user's, or else the suggested ones. With a capacity, also the capacity alone.
+    /// The settings to try: the user's, or else suggested ones. With a capacity, also the capacity alone.
     fn tried(&self, suggestions: &[String]) -> Vec<String> {
         let sets = if self.set.is_empty() {
             suggestions
@@ -151,7 +152,7 @@ impl Options {
     }
 }
 
-/// Adds what the replays with the suggested settings amount to.
+/// Adds the conclusion of the replays with suggested settings.
 pub(super) fn conclude(part: &mut Part, conclusion: Option<Finding>) {
     if let Some(found) = conclusion {
         part.fact("conclusion", "conclusion", Cell::Text(found.title));
@@ -159,10 +160,11 @@ pub(super) fn conclude(part: &mut Part, conclusion: Option<Finding>) {
     }
 }
 
-/// Most rows by pool and stream in text output, which is as much as a reader takes in: seven settings with three each.
+/// Maximum number of rows by pool and stream in text output, which is as much as a reader takes in: seven settings with
+/// three each.
 const MOST_PLACE_ROWS: usize = 21;
 
-/// Adds the model's peak, its error, and the replays with other settings unless they are refused.
+/// Adds the model's peak and error, and the replays with other settings unless the model is refused.
 pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatIf]) {
     error_facts(part, baseline);
     part.notes.extend(baseline.refusal.clone());
@@ -174,7 +176,7 @@ pub(super) fn baseline_parts(part: &mut Part, baseline: &Baseline, rows: &[WhatI
         let told = rows
             .iter()
             .filter(|row| row.rank().0 > 0 || !row.remark.is_empty());
-        // Many settings give the same sentence, so equal ones are joined.
+        // Many settings give the same sentence; join equal ones.
         let mut said: Vec<(String, Vec<&str>)> = Vec::new();
         for row in told {
             let text = format!("{} {}", row.says, row.remark);
@@ -208,7 +210,7 @@ fn error_facts(part: &mut Part, baseline: &Baseline) {
         "its error",
         Cell::BytesChange(error.from_empty_error_bytes),
         format!(
-            "{}: by so much a what-if may be wrong",
+            "{}: how wrong a what-if may be",
             percent(error.from_empty_share())
         ),
     );
@@ -227,7 +229,7 @@ fn error_facts(part: &mut Part, baseline: &Baseline) {
     agreement_facts(part, baseline);
 }
 
-/// Adds the figures of agreement, for JSON only. A note tells them in words.
+/// Adds the figures of agreement, for JSON only. A note has them in words.
 fn agreement_facts(part: &mut Part, baseline: &Baseline) {
     let (error, check) = (&baseline.error, &baseline.check);
     for (key, cell) in [

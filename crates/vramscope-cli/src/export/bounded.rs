@@ -1,19 +1,18 @@
-//! A limit on what is written from one file: most formats write out a stack or a text wherever it is used, and a file of
-//! some kilobytes may use one of a megabyte a thousand times.
+//! A limit on what is written from one file: most formats repeat a stack or a text wherever it is used, and a file of a
+//! few kilobytes may use one of a megabyte a thousand times.
 
 use std::io::{self, Write};
 
 use vramscope_core::model::Source;
 use vramscope_core::units::Bytes;
 
-/// Bytes that are written from any file.
+/// Bytes that may be written from any file.
 const FREE_BYTES: u64 = 64 << 20;
 
-/// Bytes that are written for each byte that was read, after unwrapping. JSON has up to 60 for each of a genuine
-/// pickle, and 400 for each of a packed snapshot.
+/// Bytes that may be written for each byte read, after decompression. JSON needs up to 60 for a genuine pickle, and 400
+/// for a packed snapshot.
 const PER_BYTE: u64 = 1_000;
 
-/// A writer that fails beyond the limit.
 pub(crate) struct Bounded<'a> {
     out: &'a mut dyn Write,
     most_bytes: u64,
@@ -21,7 +20,7 @@ pub(crate) struct Bounded<'a> {
 }
 
 impl<'a> Bounded<'a> {
-    /// Writes to `out` what is made of a file.
+    /// Writes to `out` what is made from a file.
     pub(crate) fn new(out: &'a mut dyn Write, source: &Source) -> Self {
         Self {
             out,
@@ -39,7 +38,7 @@ impl Write for Bounded<'_> {
         self.written_bytes = self.written_bytes.saturating_add(bytes.len() as u64);
         if self.written_bytes > self.most_bytes {
             return Err(io::Error::other(format!(
-                "it would have more than {}, as this format writes out a stack or a text wherever it is used\n  \
+                "it would exceed {}, as this format repeats a stack or a text wherever it is used\n  \
                  Write a pickle or a packed file (--to packed), which share them, or less of the recording \
                  (`vramscope cut`).",
                 Bytes(self.most_bytes)

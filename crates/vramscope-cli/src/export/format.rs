@@ -1,4 +1,4 @@
-//! The formats, their file endings, and their compression.
+//! The formats, their file extensions, and their compression.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -16,24 +16,25 @@ use crate::subject::Subject;
 
 /// A format that a snapshot can be written in.
 pub(crate) struct Format {
-    /// The name in `--to`.
+    /// The name for `--to`.
     pub(crate) name: &'static str,
-    /// Endings of its files, without the dot; new files get the first.
+    /// File extensions, without the dot; new files get the first.
     pub(crate) endings: &'static [&'static str],
-    /// Whether it can be shown on a terminal.
+    /// Whether it may be printed to a terminal.
     pub(crate) is_text: bool,
-    /// Whether its readers accept any compression. If not, only `packing` is possible, as the format compresses inside.
+    /// Whether its readers accept any compression. If not, only `packing` is possible, since the format compresses its
+    /// content itself.
     may_pack: bool,
     /// The compression that its readers expect.
     packing: Option<Packing>,
     pub(crate) content: Content,
 }
 
-/// The function that writes a format.
+/// How a format is written.
 pub(crate) enum Content {
     /// From the snapshot alone.
     Snapshot(fn(&Snapshot, &mut dyn Write) -> Result<(), Failure>),
-    /// From the analyses of the devices that were asked for, [`Subject::devices`].
+    /// From the analyses of the requested devices, [`Subject::devices`].
     Analysed(fn(&Subject, &Asked, &mut dyn Write) -> Result<(), Failure>),
     /// Tables: one as a file, or all in a folder.
     Tables(fn(&Subject, Table, &mut dyn Write) -> Result<(), Failure>),
@@ -120,7 +121,6 @@ pub(crate) const FORMATS: &[Format] = &[
 /// zstd's default level. For JSON the result is a fifth of gzip's size, in a third of the time.
 const ZSTD_LEVEL: i32 = 3;
 
-/// A compression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Packing {
     Gzip,
@@ -130,7 +130,7 @@ pub(crate) enum Packing {
 impl Packing {
     const ALL: [Self; 2] = [Self::Gzip, Self::Zstd];
 
-    /// The ending that it adds to file names, without the dot.
+    /// The extension that it adds to file names, without the dot.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Gzip => "gz",
@@ -162,7 +162,7 @@ impl Choice {
         packing: None,
     };
 
-    /// Combines `--to` with the compression that the output's name tells.
+    /// Combines `--to` with the compression implied by the output's name.
     ///
     /// # Errors
     /// When the two contradict each other, or the format does not allow the compression.
@@ -175,7 +175,7 @@ impl Choice {
             && says_how
         {
             return Err(Failure::Usage(format!(
-                "{output} does not end in .{}, as --to asks for",
+                "{output} does not end in .{}, as --to requires",
                 packing.ending()
             )));
         }
@@ -195,7 +195,7 @@ impl Choice {
         }
     }
 
-    /// The format that a file name tells; [`Self::named`] decides the compression.
+    /// The format implied by a file name; [`Self::named`] decides the compression.
     pub(crate) fn of_name(output: &str) -> Option<Self> {
         let output = output.to_ascii_lowercase();
         let name = Packing::split(&output).0;
@@ -211,7 +211,7 @@ impl Choice {
                 .map(|ending| ending.len())
                 .max()
         };
-        // The longest match, as one ending may be the end of another.
+        // The longest match, as one extension may be the end of another.
         let format = FORMATS
             .iter()
             .filter(|format| ending_of(format).is_some())
@@ -222,7 +222,7 @@ impl Choice {
         })
     }
 
-    /// The name of the output for an input: the input's name with this format's ending.
+    /// The output's name for an input: the input's name with this format's extension.
     pub(crate) fn name_for(self, input: &str, table: Option<Table>) -> String {
         let stem = stem(input);
         match (&self.format.content, table) {
@@ -266,13 +266,13 @@ impl Choice {
     }
 }
 
-/// A file's name without the endings of snapshots and compressions.
+/// A file's name without the extensions of snapshots and compressions.
 fn stem(name: &str) -> &str {
     const SNAPSHOTS: [&str; 9] = [
         ".zip", ".vram", ".pickle", ".pkl", ".json", ".html", ".gz", ".zst", ".zstd",
     ];
     let mut stem = name;
-    // `x.pickle.gz` has two endings; further dots belong to the user's name.
+    // `x.pickle.gz` has two extensions; further dots belong to the user's name.
     for _ in 0..2 {
         let shorter = SNAPSHOTS
             .iter()

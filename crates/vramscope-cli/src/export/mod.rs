@@ -1,10 +1,9 @@
 //! Snapshots as files: one file here per format, torch's own and those of other tools.
 //!
-//! `format` lists them. A format is a function that writes a snapshot, or
-//! one that writes analyses of it ([`Content`](format::Content)). Formats share `tables`
-//! (rows for CSV, Parquet and Perfetto) and `stacks` (call paths for speedscope, pprof and folded stacks).
-//! Output is written while it is produced, and no format computes a number. `exports.md` beside the manifest
-//! describes each format for users.
+//! `format` lists them. A format is a function that writes a snapshot, or one that writes analyses of it
+//! ([`Content`](format::Content)). Formats share `tables` (rows for CSV, Parquet and Perfetto) and `stacks` (call paths
+//! for speedscope, pprof and folded stacks). Output is written while it is produced, and no format computes a number.
+//! `exports.md` beside the manifest describes each format for users.
 
 pub(crate) mod bounded;
 mod csv;
@@ -28,7 +27,7 @@ use vramscope_core::tables::Table;
 
 use crate::arguments::{Size, parse_size};
 use crate::failure::Failure;
-/// Errors of writing; the destination adds its name.
+/// Write errors; the destination adds its name.
 use crate::output::unwritten as failed;
 use crate::subject::Subject;
 
@@ -40,14 +39,14 @@ pub(crate) const WRITER: &str = concat!("vramscope ", env!("CARGO_PKG_VERSION"))
 /// Options that select a part of a snapshot.
 #[derive(Args, Default)]
 pub(crate) struct Asked {
-    /// speedscope, pprof, folded: what was live at this moment, instead of the peak: an event, a time, an
-    /// annotated range
+    /// speedscope, pprof, folded: what was live at this moment, instead of the peak: an event, a time, an annotated
+    /// range
     #[arg(long, value_name = "MOMENT")]
     at: Option<String>,
     /// folded: the weight of a call path [default: bytes]
     #[arg(long, value_enum, value_name = "WHAT")]
     weight: Option<WeightWord>,
-    /// perfetto: only allocations of at least this size; else the 100,000 largest of each device
+    /// perfetto: only allocations of at least this size; by default the 100,000 largest of each device
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     min_size: Option<Size>,
     /// csv, parquet: only this table, as a file

@@ -2,11 +2,11 @@
 //!
 //! - counters of live and reserved bytes, also for each private pool,
 //! - annotations and other ranges as nested slices,
-//! - failed allocations, snapshots, and segments got from or released to CUDA as instants,
-//! - allocations as asynchronous slices named by their call site; of very many only the largest.
+//! - failed allocations, snapshots, and segments allocated from or released to CUDA as instants,
+//! - allocations as asynchronous slices named by their call site; only the largest if there are very many.
 //!
-//! Times are µs since the Unix epoch; where a file has no times, its events are one µs apart, and
-//! `otherData.clock` says so. See "Trace Event Format" by Google.
+//! Times are µs since the Unix epoch; if a file has no times, its events are one µs apart, and `otherData.clock` says
+//! so. See "Trace Event Format" by Google.
 
 mod event;
 mod tracks;
@@ -26,7 +26,8 @@ use super::{Asked, WRITER, damage_lines, failed};
 use crate::failure::Failure;
 use crate::subject::{Device, Subject};
 
-/// The most allocations of a device unless the user sets a minimum size. A viewer takes seconds for this many.
+/// Maximum number of allocations of a device, unless the user sets a minimum size. A viewer takes seconds for this
+/// many.
 const ALLOCATIONS: usize = 100_000;
 
 /// The thread for a device's instants; annotations are on the threads after it.
@@ -153,7 +154,7 @@ fn write_instants(device: &Device<'_>, trace: &mut Trace<'_>) -> Result<(), Fail
     Ok(())
 }
 
-/// The least size that at most `count` allocations have or exceed; 0 where there are no more allocations.
+/// The smallest size that at most `count` allocations have or exceed; 0 if there are no more allocations.
 fn size_of_largest(history: &History, count: usize) -> u64 {
     let mut sizes = history.allocations.bytes.clone();
     if sizes.len() <= count {

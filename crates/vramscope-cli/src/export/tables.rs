@@ -6,7 +6,7 @@ use vramscope_core::tables::{self, Piece, Table, Take, Write};
 use crate::failure::Failure;
 use crate::subject::Subject;
 
-/// Hands each row of a table to `write`, of all devices that were asked for, and passes on its first error.
+/// Passes each row of a table to `write`, for all requested devices, and returns its first error.
 pub(super) fn for_each(
     subject: &Subject,
     table: Table,
@@ -18,7 +18,7 @@ pub(super) fn for_each(
     })
 }
 
-/// As [`for_each`], with long tables in columns.
+/// Like [`for_each`], with long tables in columns.
 pub(super) fn for_each_piece(
     subject: &Subject,
     table: Table,

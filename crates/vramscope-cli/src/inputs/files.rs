@@ -1,8 +1,8 @@
-//! Finds the snapshots: a folder stands for those in it and below it, in natural order (rank2 before rank10), and a pattern
-//! for what there is.
+//! Finds the snapshots: a folder stands for those in it and below it, in natural order (rank2 before rank10), and a
+//! pattern for everything that matches.
 //!
-//! The folders of a run hold other files as well, so names decide: a folder's pickles, or if it has none its packed files.
-//! JSON and HTML files count only where there is nothing else. A dataset of ranks stands for its overview.
+//! A run's folders also hold other files, so names decide: a folder's pickles or, if it has none, its packed files.
+//! JSON and HTML files count only if there is nothing else. A dataset of ranks stands for its overview.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -18,12 +18,12 @@ use crate::harmless::quoted;
 use crate::input::is_stdin;
 use crate::output;
 
-/// The longest file of this name that can be one.
+/// Maximum size of a genuine file of this name.
 const FORMAT_BYTES: u64 = 64;
 
-/// The endings of each kind, the kind that counts first in front.
+/// The extensions of each kind, in order of precedence.
 const KINDS: [&[&str]; 3] = [&[".pickle", ".pkl"], &[".vram"], &[".json", ".html"]];
-/// The kind that counts only where there is nothing else.
+/// The kind that counts only if there is nothing else.
 const LAST: usize = 2;
 const COMPRESSED: [&str; 4] = [".gz", ".zst", ".zstd", ".zip"];
 
@@ -56,7 +56,7 @@ pub(crate) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The same, each file once: named twice, by a link or with its folder, it is still one.
+/// The same, each file once, even if it is also named by a link or with its folder.
 ///
 /// # Errors
 /// As [`files`].
@@ -78,8 +78,8 @@ pub(crate) fn files_once(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// What a pattern stands for (`runs/*/rank?.pickle`), in natural order; if there is nothing, itself. Shells do that too, but
-/// not for more names than a command may have.
+/// The paths that match a pattern (`runs/*/rank?.pickle`), in natural order; if none does, the pattern itself. Shells
+/// do that too, but not for more names than a command line can hold.
 fn matching(path: &Path) -> Vec<PathBuf> {
     let is_pattern = |text: &str| text.contains(['*', '?']);
     if is_stdin(path) || !is_pattern(&path.to_string_lossy()) || path.exists() {
@@ -106,7 +106,7 @@ fn matching(path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// What in a folder has such a name and is not hidden.
+/// The files in a folder that match and are not hidden.
 fn fitting(folder: &Path, wanted: &Regex) -> Vec<PathBuf> {
     let place = match folder.as_os_str().is_empty() {
         true => Path::new("."),
@@ -118,7 +118,7 @@ fn fitting(folder: &Path, wanted: &Regex) -> Vec<PathBuf> {
     fitting.map(|name| folder.join(name)).collect()
 }
 
-/// A folder and all below it that are not hidden, in natural order. Links to folders are not followed.
+/// A folder and all folders below it that are not hidden, in natural order. Links to folders are not followed.
 fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed =
         |folder: &Path| Failure::io(format!("cannot read the folder {}", folder.display()));
@@ -153,7 +153,7 @@ fn in_or_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// The snapshots in a folder of the best kind that it has, and the kind.
+/// The snapshots in a folder of the best kind that it has, and that kind.
 fn in_folder(folder: &Path) -> Result<Vec<(usize, PathBuf)>, Failure> {
     let failed = || Failure::io(format!("cannot read the folder {}", folder.display()));
     let mut found: Vec<(usize, PathBuf)> = Vec::new();
@@ -186,11 +186,11 @@ pub(crate) fn check_finished(folder: &Path) -> Result<(), Failure> {
     }
     let told = folder.display();
     let failure =
-        format!("{told}: packing into this dataset has not finished, so it answers nothing yet");
+        format!("{told}: packing into this dataset has not finished, so it cannot be queried yet");
     let again = quoted(&told.to_string());
     Err(Failure::Input(failure).followed_by([format!(
-        "If no process is at it any more, go on by the command that began it: `vramscope fleet pack SNAPSHOTS -o {again}`. What \
-         is packed stays, and `vramscope fleet pack --finish -o {again}` makes do with it."
+        "If no process is at it any more, continue with the command that began it: `vramscope fleet pack SNAPSHOTS -o {again}`. What \
+         is packed stays, and `vramscope fleet pack --finish -o {again}` makes the overview without the rest."
     )]))
 }
 
@@ -203,7 +203,7 @@ fn none_in(folder: &Path) -> Failure {
     ))
 }
 
-/// The place in [`KINDS`] of a file's name; `None` for that of no snapshot.
+/// The index in [`KINDS`] for a file's name; `None` if it is not that of a snapshot.
 fn snapshot_kind(name: &str) -> Option<usize> {
     let name = name.to_ascii_lowercase();
     if name.starts_with('.') {

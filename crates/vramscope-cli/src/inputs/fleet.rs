@@ -1,4 +1,4 @@
-//! The ranks that a question across ranks is about: an overview that was packed, or snapshots that are read for it.
+//! The ranks for a question across ranks: from a packed overview, or from snapshots that are read for it.
 
 use std::fs;
 use std::io::Read as _;
@@ -28,7 +28,7 @@ pub(crate) struct Ranks {
     /// Datasets, overviews (.vset), snapshots, or folders of them
     #[arg(required = true, value_name = "RANKS")]
     pub(crate) files: Vec<PathBuf>,
-    /// Take the rank from the names of snapshots by a regular expression: from its first group, or from groups named
+    /// Extract the rank from the names of snapshots by a regular expression: from its first group, or from groups named
     /// rank, local_rank, step, host and job
     #[arg(long, value_name = "REGEX", value_parser = RankNames::parse)]
     pub(crate) rank_from: Option<RankNames>,
@@ -37,7 +37,7 @@ pub(crate) struct Ranks {
     pub(crate) memory: Size,
 }
 
-/// What the user says of the names of snapshots.
+/// The user's expression for the names of snapshots.
 #[derive(Clone, Debug)]
 pub(crate) struct RankNames(Regex);
 
@@ -58,17 +58,17 @@ impl RankNames {
         }
     }
 
-    /// Whether it says anything of a path.
+    /// Whether it matches a path.
     pub(crate) fn fits(&self, path: &str) -> bool {
         self.0.is_match(path)
     }
 
     /// # Errors
-    /// When it fits none of these paths, or takes something else for a number.
+    /// When it matches none of these paths, or captures something else than a number.
     pub(crate) fn check(&self, paths: &[&str]) -> Result<(), Failure> {
         if !paths.iter().any(|path| self.fits(path)) {
             return Err(Failure::Usage(match paths.first() {
-                Some(path) => format!("--rank-from fits no snapshot's name, such as {path}"),
+                Some(path) => format!("--rank-from matches no snapshot's name, such as {path}"),
                 None => {
                     "--rank-from is about names of snapshots, and a dataset has its ranks already"
                         .to_owned()
@@ -94,7 +94,7 @@ impl RankNames {
         })
     }
 
-    /// What a group has of a path. The first one is the rank, if none has a name.
+    /// What a group captures in a path. The first one is the rank, if no group has a name.
     fn group<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
         let found = self.0.captures(path)?;
         let has_names = self.0.capture_names().flatten().next().is_some();
@@ -126,16 +126,17 @@ impl RankNames {
     }
 }
 
-/// Ranks that were read.
+/// The ranks that were read.
 pub(crate) struct Read {
     pub(crate) fleet: Fleet,
     /// Why others could not be read.
     pub(crate) failures: Vec<Failure>,
-    /// Whether an overview is among several sources that leaves out call sites which others may list.
+    /// Whether one of several sources is an overview that leaves out call sites which others may list.
     pub(crate) is_mixed: bool,
 }
 
-/// Reads ranks, each file once. What cannot be read among several is left out, noted in the fleet, and told as a failure.
+/// Reads ranks, each file once. Unreadable ones among several are left out, noted in the fleet, and returned as
+/// failures.
 ///
 /// # Errors
 /// When nothing can be read.
@@ -177,7 +178,7 @@ pub(crate) fn fleet(ranks: &Ranks) -> Result<Read, Failure> {
     })
 }
 
-/// The first failures, and how many others there are: of thousands, nobody reads each.
+/// The first failures, and the number of others: nobody reads thousands.
 pub(crate) fn bounded(mut failures: Vec<Failure>) -> Vec<Failure> {
     const TOLD: usize = 10;
     let others = failures.len().saturating_sub(TOLD);
@@ -195,7 +196,7 @@ pub(crate) fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
         return Ok(None);
     }
     let mut head = Vec::new();
-    // What cannot be read fails where it is read as a snapshot, and of a pipe nothing would be left for that.
+    // An unreadable file fails later, when read as a snapshot; a pipe can be read only once.
     let read = guarded::open(path).and_then(|file| file.take(16).read_to_end(&mut head));
     if read.is_err() || FileKind::of(&head) != FileKind::Fleet {
         return Ok(None);
@@ -216,7 +217,7 @@ pub(crate) fn overview(path: &Path) -> Result<Option<Fleet>, Failure> {
     Ok(Some(fleet))
 }
 
-/// Summarises a snapshot. One that cannot be read is in the fleet as such.
+/// Summarises a snapshot. One that cannot be read is marked as such in the fleet.
 fn summary(file: &Path, place: &Place) -> (Fleet, Option<Failure>) {
     let source = source(file);
     match Subject::load(file, None) {
@@ -269,7 +270,7 @@ mod tests {
             told("w([0-9]+)", "w7.pickle"),
             (Some(7), None, none(), RankFrom::Given)
         );
-        // What it does not tell is as usual.
+        // Anything that it does not capture is as usual.
         assert_eq!(
             told("w([0-9]+)", "step_3/rank4.pickle"),
             (Some(4), Some(3), none(), RankFrom::Name)
@@ -285,7 +286,7 @@ mod tests {
             told("s(?<step>[0-9]+)", "s90/rank1.pickle"),
             (Some(1), Some(90), none(), RankFrom::Name)
         );
-        // As most write a number.
+        // The usual ways to write a number.
         assert_eq!(
             told(r"w(\d+)", "w7.pickle"),
             (Some(7), None, none(), RankFrom::Given)
@@ -307,7 +308,7 @@ mod tests {
         let (is_usage, text) = why("(w[0-9]+)", &["w1.pickle"]).unwrap_err();
         assert!(is_usage && text.contains("'w1' of w1.pickle"), "{text}");
         assert!(why("w([0-9]+)", &[]).is_err());
-        // One that it does not fit is known by its usual name.
+        // A path that it does not match keeps its usual name.
         assert_eq!(why("w([0-9]+)", &["w1.pickle", "rank2.pickle"]), Ok(()));
         assert_eq!(why("(?<host>h.)", &["h1/rank2.pickle"]), Ok(()));
     }

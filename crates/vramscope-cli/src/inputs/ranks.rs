@@ -9,8 +9,8 @@ use vramscope_core::units::{Bytes, Count};
 use crate::report::{Cell, Column, Part, column, sum};
 use crate::subject::Subject;
 
-/// Summarises each device of a file on which something happened. `place`: the file's among all that are read, by which
-/// ranks stay in the order in which the user names them.
+/// Summarises each device of a file on which something happened. `place`: the file's index among all that are read,
+/// which keeps ranks in the order in which the user named them.
 pub(crate) fn summary(subject: &Subject, place: usize) -> Fleet {
     let place = Place {
         rank: place as u32,
@@ -45,7 +45,7 @@ pub(crate) fn part(fleet: &Fleet) -> Option<Part> {
     Some(part)
 }
 
-/// The names of ranks: their file, with the device where a file has several.
+/// The names of ranks: their file, with the device if a file has several.
 struct Names<'a> {
     ranks: &'a [Rank],
     has_devices: bool,

@@ -1,8 +1,8 @@
 //! Reads many files at once, limited by cores and a memory budget.
 //!
-//! The memory that a file needs is estimated from its size before it is opened. The first file always starts, so
-//! a file beyond the budget is still read, but alone. Files start in order, and their results are taken in order: a
-//! result counts as its file's memory until it has been taken.
+//! The memory that a file needs is estimated from its size before it is opened. The first file always starts, so a file
+//! beyond the budget is still read, but alone. Files start in order, and their results are taken in order: a result
+//! counts as its file's memory until it has been taken.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,7 +24,7 @@ const EXPANSION: u64 = 30;
 /// The first bytes of compressed files: gzip, zstd, zip.
 const COMPRESSED: [&[u8]; 3] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK"];
 
-/// Runs `work` for every file, with its index and path, while `take` is given the results in the order of the files.
+/// Runs `work` for every file, with its index and path, and passes the results to `take` in the order of the files.
 /// Files stop being read when `take` returns.
 pub(crate) fn each<T: Send, R>(
     files: &[PathBuf],
@@ -36,7 +36,7 @@ pub(crate) fn each<T: Send, R>(
         let files = files.iter().enumerate();
         files.map(|(index, file)| work(index, file))
     };
-    // A single file needs neither estimate nor thread.
+    // A single file needs neither an estimate nor a thread.
     if files.len() == 1 {
         return take(&mut one_by_one());
     }
@@ -75,13 +75,13 @@ pub(crate) fn each<T: Send, R>(
     })
 }
 
-/// The results in the order of the files, as soon as they are there.
+/// The results in the order of the files, as soon as they are available.
 struct InOrder<'a, T> {
     results: mpsc::Receiver<(Turn<'a>, T)>,
-    /// What came before its turn, by the file's index.
+    /// Results that arrived before their turn, by the file's index.
     waiting: BTreeMap<usize, (Turn<'a>, T)>,
     next: usize,
-    /// The turn of the result that was taken last, which ends when the next one is asked for.
+    /// The turn of the result that was taken last; it ends when the next one is requested.
     taken: Option<Turn<'a>>,
 }
 
@@ -168,7 +168,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// A file that is being worked on. Returns its memory when dropped.
+/// A file being processed. Returns its memory when dropped.
 struct Turn<'a> {
     queue: &'a Queue<'a>,
     index: usize,
@@ -211,7 +211,7 @@ mod tests {
         ));
     }
 
-    /// Files in work never exceed the budget together, except a single one that is larger.
+    /// The files being processed never exceed the budget together, except a single one that is larger.
     #[test]
     fn the_budget_is_kept() {
         let costs = [30, 60, 200, 10, 10, 90, 40, 40, 40, 1, 1, 1];

@@ -1,5 +1,5 @@
-//! The protocol's messages, a line of JSON each, on standard input and output. A line that is none is answered as well, and
-//! no answer repeats what it has.
+//! The protocol's messages, a line of JSON each, on standard input and output. A malformed line gets an answer too, and
+//! no answer repeats its content.
 
 use std::future::{Future, ready};
 use std::io::{self, Write as _};
@@ -12,19 +12,19 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Stdin, stdin};
 
-/// The longest message that is read, in bytes.
+/// Maximum length of a message, in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The longest name of a method, in bytes: who knows none repeats it.
+/// Maximum length of a method's name, in bytes: answers to unknown methods repeat it.
 const MOST_METHOD_BYTES: usize = 256;
 
-/// JSON-RPC's numbers of errors.
+/// JSON-RPC's error codes.
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
 pub(super) struct Lines {
     input: BufReader<Stdin>,
-    /// What was read of the next line: reading it may be given up in the middle.
+    /// The part of the next line that was read: reading may be cancelled in the middle.
     line: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl Lines {
         }
     }
 
-    /// The next line, of which nothing is kept beyond the longest message; `None` at the end.
+    /// The next line, cut to just over the longest message; `None` at the end.
     async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let part = self.input.fill_buf().await?;
@@ -85,7 +85,7 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-/// The message in a line; else what is answered, if anything is: not to what asks for no answer.
+/// The message in a line; otherwise the answer to a malformed line, or nothing if it expects no answer.
 fn message(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Option<Value>> {
     let error = |id: &Value, code: i32, message: &str| {
         Some(json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))

@@ -2,17 +2,18 @@
 
 use std::iter;
 
-/// The longest line of sentences, in characters.
+/// Maximum line length of sentences, in characters.
 pub(crate) const PROSE_WIDTH: usize = 95;
 
-/// Breaks a text between its words into lines of at most `room` characters; a longer word has a line to itself. White
-/// space in a row counts as one blank.
+/// Breaks a text between words into lines of at most `room` characters; a longer word has its own line. Consecutive
+/// white space counts as one blank.
 pub(crate) fn words(text: &str, room: usize) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     filled(words.join(" ").split_inclusive(' '), room)
 }
 
-/// The lines of a paragraph of at most `width` characters. The first begins with `first`, the others at the same column.
+/// The lines of a paragraph, at most `width` characters long. The first begins with `first`, the others at the same
+/// column.
 pub(crate) fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
     let indent = " ".repeat(first.len());
     let wrapped = words(text, width - first.len());
@@ -23,7 +24,7 @@ pub(crate) fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// Breaks a text after blanks, slashes and `::`, else anywhere, into lines of at most `room` characters.
+/// Breaks a text after blanks, slashes and `::`, or else anywhere, into lines of at most `room` characters.
 pub(crate) fn label(text: &str, room: usize) -> String {
     let mut rest = text;
     let next = || {
@@ -39,7 +40,7 @@ pub(crate) fn label(text: &str, room: usize) -> String {
     filled(iter::from_fn(next), room)
 }
 
-/// Puts as many pieces into each line as fit. The blanks at the end of a line take no room.
+/// Puts as many pieces into each line as fit. Blanks at the end of a line take no room.
 fn filled<'a>(pieces: impl Iterator<Item = &'a str>, room: usize) -> String {
     let (mut lines, mut taken) = (String::new(), 0);
     for piece in pieces {

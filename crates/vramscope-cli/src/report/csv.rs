@@ -1,5 +1,5 @@
-//! The main table of an answer as CSV (RFC 4180): file and device first, unless they are columns of the table itself; sizes
-//! in bytes, no units.
+//! The main table of an answer as CSV (RFC 4180): file and device first, unless they are columns of the table itself;
+//! sizes in bytes, no units.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -9,8 +9,8 @@ use vramscope_core::tables::csv_text;
 use super::{Cell, Lines, Part, Table, rows_shown};
 use crate::arguments::Show;
 
-/// The main table of every part, below each other under one header. The first part that has tables tells which is
-/// the main one.
+/// The main table of every part, one below the other under a common header. The first part that has tables decides
+/// which is the main one.
 pub(super) fn write(
     out: &mut dyn Write,
     parts: impl Iterator<Item = Part>,
@@ -51,13 +51,12 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What is said of each row although the table has no column for it.
+/// Values that apply to each row although the table has no column for them.
 fn leading(table: &Table) -> impl Iterator<Item = &'static str> {
     let has = |key| table.columns.iter().any(|column| column.key == key);
     ["file", "device"].into_iter().filter(move |key| !has(*key))
 }
 
-/// Writes the field of a cell.
 pub(crate) fn write_cell(out: &mut dyn Write, cell: &Cell) -> io::Result<()> {
     match cell {
         Cell::None => Ok(()),
@@ -85,7 +84,7 @@ pub(crate) fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes a field in quotes line by line, as all lines together may be of any length.
+/// Writes a field in quotes line by line, since the lines together may have any length.
 fn write_lines(out: &mut dyn Write, lines: &dyn Lines) -> io::Result<()> {
     out.write_all(b"\"")?;
     for (place, line) in lines.lines().enumerate() {

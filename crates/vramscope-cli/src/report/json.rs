@@ -40,7 +40,7 @@ struct Document<'a, P> {
     parts: P,
 }
 
-/// An array of what an iterator gives. It can be written once.
+/// An array of an iterator's items. It can be written only once.
 struct InTurn<I>(RefCell<I>);
 
 impl<I: Iterator<Item: Serialize>> Serialize for InTurn<I> {

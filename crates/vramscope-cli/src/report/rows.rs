@@ -1,13 +1,12 @@
-//! Rows and lines that are made when they are written: an answer may have more of them than fit into memory.
+//! Rows and lines that are made while they are written: an answer may have more of them than fit into memory.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Cell;
 
-/// The rows of a table. Text asks for them twice, first for the widths of columns.
+/// The rows of a table. Text iterates over them twice, first for the widths of columns.
 pub(crate) trait Rows: Send {
-    /// Number of rows.
     fn count(&self) -> usize;
 
     /// The rows with these numbers, which are below [`Self::count`].
@@ -21,9 +20,9 @@ pub(crate) trait Rows: Send {
 
 /// A piece of a row in words.
 pub(crate) enum Said {
-    /// What stands before the first line, and a text that is wrapped behind it.
+    /// The text before the first line, and a text that is wrapped after it.
     Paragraph(String, String),
-    /// A line in one piece, to be copied.
+    /// A line in one piece, for copying.
     Whole(String),
 }
 
@@ -33,7 +32,7 @@ impl Said {
     }
 }
 
-/// Values that JSON and CSV have as rows, and text in words.
+/// Values that JSON and CSV show as rows, and text in words.
 pub(crate) struct Told<T> {
     pub(crate) values: Vec<T>,
     pub(crate) row: fn(&T) -> Vec<Cell>,

@@ -1,7 +1,7 @@
 //! An answer as text: labelled figures, aligned tables, rounded sizes with the exact bytes beside them.
 //!
-//! Headings are bold and secondary text is faint, through escape sequences that `output` removes where
-//! they would not show. Control characters from files are replaced cell by cell before that.
+//! Headings are bold and secondary text is faint, through escape sequences that `output` removes where they would not
+//! be seen. Control characters from files are replaced cell by cell before that.
 
 use std::io::{self, Write};
 use std::iter;
@@ -19,9 +19,9 @@ use crate::output::wrap;
 const HEADING: Style = Style::new().effects(Effects::BOLD);
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 
-/// The narrowest wrapped column, in characters. Below this the terminal may wrap rows as it likes.
+/// The narrowest wrapped column, in characters. In a narrower terminal, rows may wrap anyhow.
 const LEAST_WIDTH: usize = 20;
-/// Where a terminal leaves the last column fewer characters, other texts go below those of the last column.
+/// If a terminal leaves the last column fewer characters, other texts go below those of the last column.
 const GOOD_WIDTH: usize = 40;
 
 /// Writes a part. `width`: the terminal's columns, if there is one.
@@ -89,7 +89,7 @@ fn write_facts(out: &mut dyn Write, facts: &[Fact], show: Show) -> io::Result<()
     Ok(())
 }
 
-/// Writes a table in words. Rows of several paragraphs are set apart.
+/// Writes a table in words. Rows of several paragraphs are separated.
 fn write_words(out: &mut dyn Write, table: &Table, show: Show) -> io::Result<()> {
     let (shown, rest) = cut(table, show);
     for row in 0..shown {
@@ -113,21 +113,20 @@ fn write_words(out: &mut dyn Write, table: &Table, show: Show) -> io::Result<()>
     }
 }
 
-/// What stands before texts below those of the last column.
+/// Before texts below those of the last column.
 const INDENT: &str = "  ";
 
-/// A column as it is shown.
 struct Shape {
     /// Its index in the table.
     place: usize,
     header: &'static str,
     /// In characters; texts of the last column may be wider.
     width: usize,
-    /// Whether it has texts, which stand to the left.
+    /// Whether it has texts, which are left-aligned.
     is_text: bool,
     /// Whether they may go below those of the last column.
     is_remark: bool,
-    /// Columns whose texts are below its own; only of the last column.
+    /// Columns whose texts are below its own; only for the last column.
     below: Vec<usize>,
 }
 
@@ -191,7 +190,7 @@ fn shapes(table: &Table, shown: usize, rest: Option<&Rest>, show: Show) -> Vec<S
             let is_text = matches!(cell, Cell::Text(_) | Cell::Lines(_));
             has_value[index] |= !matches!(cell, Cell::None);
             shape.is_text |= is_text;
-            // Nothing stands behind a text in the last column, and a stack may have a million lines.
+            // Nothing follows a text in the last column, and a stack may have a million lines.
             let is_last = index + 1 == has_value.len();
             if number < shown && !(is_last && is_text) {
                 shape.widen(cell, show);
@@ -216,7 +215,7 @@ impl Shape {
     }
 }
 
-/// The characters that the last column has. It has the long texts, and they are wrapped at the terminal's edge, so
+/// The characters available to the last column. It has the long texts, which are wrapped at the terminal's edge, so
 /// that figures stay aligned and nothing is cut. In a file or a pipe each row stays one line.
 fn room_of_last(shapes: &[Shape], width: usize) -> Option<usize> {
     let (_, others) = shapes.split_last()?;
@@ -237,7 +236,7 @@ fn put_remarks_below(shapes: &mut Vec<Shape>) {
     }
 }
 
-/// Writes the lines of all cells beside each other.
+/// Writes the lines of all cells side by side.
 fn write_row(
     out: &mut dyn Write,
     shapes: &[Shape],
@@ -270,7 +269,7 @@ fn write_row(
     }
 }
 
-/// Lines, wrapped where there is only so much room.
+/// Lines, wrapped if there is not enough room.
 fn fitted(
     lines: impl Iterator<Item = String>,
     room: Option<usize>,
@@ -305,7 +304,7 @@ fn write_line(
     writeln!(out, "{}", line.trim_end())
 }
 
-/// The lines of a cell; one for most.
+/// The lines of a cell; usually one.
 fn lines<'a>(cell: &'a Cell, show: Show) -> Box<dyn Iterator<Item = String> + 'a> {
     let Cell::Lines(several) = cell else {
         return Box::new(iter::once(value(cell, show)));

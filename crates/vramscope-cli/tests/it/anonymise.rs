@@ -103,7 +103,7 @@ const NUMBERS: [&str; 18] = [
     "max_split_size_mb:¤¤¤¤.¤¤¤¤",
 ];
 
-/// Texts that tell nothing about anybody.
+/// Texts that reveal nothing about anybody.
 const READABLE: [&str; 9] = [
     "/home/§/site-packages/torch/nn/modules/linear.py",
     "torch/nn/modules/linear.py",
@@ -116,23 +116,23 @@ const READABLE: [&str; 9] = [
     "train_step 120000",
 ];
 
-/// Letters of which no hash and no word has many in a row.
+/// Letters that neither hashes nor words have many of in a row.
 const LETTERS: &[u8; 5] = b"vwxyz";
-/// So many of them in a row are part of a secret.
+/// This many of them in a row are part of a secret.
 const LETTERS_IN_A_ROW: usize = 8;
-/// So many digits in a row, whatever is between them, are compared with those of the secrets.
+/// Runs of this many digits, ignoring anything between them, are compared with those of the secrets.
 const DIGITS: usize = 6;
 
 /// Makes secrets, and knows the numbers among them.
 struct Gardener {
     rng: Rng,
     count: usize,
-    /// All that stands from the first digit of a secret to the last.
+    /// For each secret, everything from its first digit to its last.
     numbers: Vec<String>,
 }
 
 impl Gardener {
-    /// A text of a shape, with secrets that nothing else has.
+    /// A text of this shape, with unique secrets.
     fn plant(&mut self, shape: &str) -> String {
         self.count += 1;
         let mut text = String::new();
@@ -140,7 +140,7 @@ impl Gardener {
             match character {
                 '§' => {
                     let letters = (0..12).map(|_| char::from(*self.rng.pick(LETTERS)));
-                    // Many public beginnings are followed by a capital.
+                    // Many public prefixes are followed by a capital.
                     let letters = letters.enumerate();
                     text.extend(letters.map(|(at, letter)| match at {
                         0 => letter.to_ascii_uppercase(),
@@ -284,7 +284,7 @@ impl Search {
         }
     }
 
-    /// Looks for words in bytes that may be anything.
+    /// Looks for words in bytes of any kind.
     fn words(place: &str, bytes: &[u8]) {
         let is_letter = |byte: &u8| LETTERS.contains(&byte.to_ascii_lowercase());
         let mut runs = bytes.split(|byte| !is_letter(byte));
@@ -301,7 +301,7 @@ impl Search {
         assert!(found.is_none(), "{place}: {found:?}");
     }
 
-    /// Looks for both in a text of its own, in which nothing but a secret has many digits.
+    /// Looks for both in a separate text, in which only secrets have many digits.
     fn text(&self, place: &str, text: &str) {
         Self::words(place, text.as_bytes());
         let found = windows(text).find(|digits| self.digits.contains(digits));
@@ -345,7 +345,7 @@ impl Search {
     }
 }
 
-/// All runs of so many digits in a text without what stands between them.
+/// All runs of this many digits in a text, ignoring anything between them.
 fn windows(text: &str) -> impl Iterator<Item = String> {
     let digits: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();
     let last = digits.len().saturating_sub(DIGITS - 1);
@@ -386,11 +386,11 @@ fn gardener() -> Gardener {
     }
 }
 
-/// Writes a file below `out`, or a folder of tables, under a name of its own.
+/// Writes a file, or a folder of tables, below `out` under a unique name.
 fn anonymise(source: &Path, out: &Path, format: &str, salt: &[&str]) {
     let is_tables = format.starts_with("csv") || format == "parquet";
     let name = format!("{}.{format}", salt.len());
-    // Tables go into a folder, whose name tells no format.
+    // Tables go into a folder, whose name implies no format.
     let to = out.join(if is_tables {
         name.replace('.', "-")
     } else {
@@ -428,7 +428,7 @@ fn no_secret_is_in_any_format() {
         let text = text.rsplit('§').next().unwrap();
         assert!(json.contains(text), "{text}");
     }
-    // Compressed is the same.
+    // Compressed files are the same.
     for format in ["json.gz", "json.zst", "pickle.gz", "csv.zst"] {
         anonymise(&source, &out, format, &salted);
     }
@@ -508,7 +508,7 @@ fn a_user_keeps_what_is_named() {
     }
 }
 
-/// The rules as the documentation has them, between its own words.
+/// The rules as in the documentation, between its own words.
 #[test]
 fn the_documentation_has_every_rule_and_example() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("anonymise.md");

@@ -1,4 +1,4 @@
-//! `at`: a moment by its event, its time, its annotation; what happened and what state it led to.
+//! `at`: a moment by its event, its time, its annotation; what happened and the state it led to.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Small files that unpack to anything, and small files whose answers are long, where the program has little memory.
+//! Small files that decompress to anything, and small files with long answers, when the program has little memory.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -7,7 +7,7 @@ use vramscope_synth::pickle::bombs::{self, zstd};
 use vramscope_synth::pickle::op;
 use vramscope_synth::pickle::raw::Raw;
 
-/// Address space in KiB: what the program takes for itself, and what it allows a file.
+/// Address space in KiB: what the program itself needs, and what it allows a file.
 const ADDRESS_SPACE_KIB: u32 = 400 << 10;
 
 /// Runs `info` on a file within the address space.
@@ -133,8 +133,7 @@ fn compressed_bombs_are_said_to_need_unpacking_first() {
     }
 }
 
-/// An answer is written while it is made: a stack of 130 megabytes, and rows that would take as much, in all
-/// forms.
+/// An answer is written while it is produced: a stack of 130 megabytes, and rows that would take as much, in all forms.
 #[test]
 #[cfg_attr(
     not(target_os = "linux"),
@@ -160,7 +159,7 @@ fn long_answers_need_little_memory() {
     }
 }
 
-/// JSON writes out what a pickle shares; a little file that would become gigabytes is refused with advice.
+/// JSON repeats what a pickle shares; a little file that would become gigabytes is refused with advice.
 #[test]
 fn what_formats_repeat_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
@@ -188,7 +187,7 @@ fn what_formats_repeat_is_bounded() {
     }
 }
 
-/// Whatever needs the memory that is missing: it is an error, and nothing is left of what was written.
+/// Wherever memory is missing, it is an error, and nothing of the output stays.
 #[test]
 #[cfg_attr(
     not(target_os = "linux"),
@@ -208,13 +207,13 @@ fn an_answer_that_needs_more_memory_than_there_is_is_an_error() {
         &["convert", "--to", "parquet", "-o", "tables/"],
         &["convert", "--to", "pickle.zst", "-o", "out.pickle.zst"],
     ] {
-        // The smallest is little more than the program itself takes.
+        // The smallest is little more than the program itself needs.
         for space_mib in [42, 48, 54, 60, 66] {
             let written = folder.path().join("written");
             std::fs::create_dir(&written).unwrap();
             let run = limited_to(space_mib << 10, arguments, &path)
                 .current_dir(&written)
-                // For a trace of calls the standard library needs more memory, and waits for itself.
+                // For a backtrace the standard library needs more memory, and waits for itself.
                 .env_remove("RUST_BACKTRACE")
                 .output()
                 .unwrap();

@@ -1,9 +1,9 @@
 //! The book: its commands print what it says, and its links lead somewhere.
 //!
-//! A block marked `console` is run: lines that begin with `$ vramscope` beside the samples of the start page, and what
-//! they print is compared with the lines below; a line with `…` alone stands for any number of lines. A command that
-//! fails is followed by `$ echo $?`. Blocks marked otherwise (`sh`, `json`, `html`, …) are not run here; those marked
-//! `python` are by `tests/python/test_book.py`.
+//! A block marked `console` is run: lines that begin with `$ vramscope` run beside the samples of the start page, and
+//! their output is compared with the lines below; a line with only `…` stands for any number of lines. A command that
+//! fails is followed by `$ echo $?`. Blocks marked otherwise (`sh`, `json`, `html`, …) are not run here;
+//! `tests/python/test_book.py` runs those marked `python`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -48,7 +48,7 @@ fn pages() -> BTreeMap<String, String> {
 enum Piece<'a> {
     /// A line outside of blocks.
     Line(&'a str),
-    /// A block: what it is marked as, and its lines with the number of the first.
+    /// A block: its mark, and its lines with the number of the first.
     Block(&'a str, usize, Vec<&'a str>),
 }
 
@@ -94,7 +94,7 @@ fn write_samples(folder: &Path) {
     fs::copy(graph, folder.join("graph.json.zst")).unwrap();
 }
 
-/// The words of a command line; those in quotes may hold spaces.
+/// The words of a command line; quoted ones may hold spaces.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = line.trim();
@@ -110,7 +110,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Whether what was printed is what was expected, where `…` stands for any lines.
+/// Whether the output is as expected, where `…` stands for any lines.
 fn agree(expected: &[&str], printed: &[&str]) -> bool {
     match expected.split_first() {
         None => printed.is_empty(),
@@ -123,7 +123,7 @@ fn agree(expected: &[&str], printed: &[&str]) -> bool {
     }
 }
 
-/// Runs the commands of a block, and adds to `findings` where they print something else.
+/// Runs the commands of a block, and adds differences in their output to `findings`.
 fn run(place: &str, lines: &[&str], folder: &Path, findings: &mut Vec<String>) {
     let mut code = 0;
     for step in lines.chunk_by(|_, next| !next.starts_with("$ ")) {
@@ -208,7 +208,7 @@ fn every_block_is_marked() {
     }
 }
 
-/// A page's text without blocks and code, and with what it includes.
+/// A page's text without blocks and code, and with the texts it includes.
 fn prose(text: &str) -> String {
     let mut prose = String::new();
     for piece in pieces(text) {
@@ -220,7 +220,7 @@ fn prose(text: &str) -> String {
             continue;
         }
         let outside_code = line.split('`').step_by(2);
-        // Of headings the code counts: it is in their address.
+        // In headings code counts: it is in their address.
         let line = match line.starts_with('#') {
             true => line.replace('`', ""),
             false => outside_code.collect::<Vec<_>>().join("code"),
@@ -231,7 +231,7 @@ fn prose(text: &str) -> String {
     prose
 }
 
-/// What a page links to, loads or shows.
+/// The targets that a page links to, loads or shows.
 fn targets(prose: &str) -> Vec<&str> {
     let starts = [
         ("](", ')'),
@@ -248,7 +248,7 @@ fn targets(prose: &str) -> Vec<&str> {
     targets
 }
 
-/// The part of an address that mdBook gives a heading.
+/// The anchor that mdBook gives a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().chars().filter_map(|char| match char {
         char if char.is_alphanumeric() || "_-".contains(char) => Some(char.to_ascii_lowercase()),
@@ -258,7 +258,7 @@ fn anchor(heading: &str) -> String {
     kept.collect()
 }
 
-/// Whether an address above the book is that of the page, with samples to open, or of a sample.
+/// Whether an address above the book leads to the page, with samples to open, or to a sample.
 fn leads_to_sample(in_site: &str, samples: &Path) -> bool {
     let opened = in_site.trim_start_matches('?').split('&');
     let mut opened = opened.map(|file| file.trim_start_matches("src="));
@@ -328,7 +328,7 @@ fn the_readmes_commands_are_commands() {
             let Some(words) = line.strip_prefix("vramscope ") else {
                 continue;
             };
-            // Help is given only once all that stands before it is understood. What follows `--` is another program's.
+            // Help is printed only if everything before it is understood. After `--` come another program's arguments.
             let ours = words.split(" -- ").next().unwrap_or(words);
             let told = command(&[])
                 .args(ours.split_whitespace())

@@ -41,7 +41,7 @@ fn nothing_live_is_no_cause() {
     assert!(!asked(&folder, &["brief", "empty.json"]).contains("causes"));
 }
 
-/// A snapshot in which so many bytes are allocated, and a request perhaps fails, at a time.
+/// A snapshot in which this many bytes are allocated at a time, and a request may fail.
 struct Simple {
     bytes: u64,
     failed_at: Option<u64>,
@@ -298,7 +298,7 @@ fn help() {
     assert_snapshot!(brief(&["torch-2.15.0/training.pickle", "--budget", "1000"]));
 }
 
-/// The planted files in a folder of their own, and what to call.
+/// The planted files in a folder of their own, and the arguments.
 fn written(planted: &Planted) -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in &planted.files {
@@ -322,7 +322,7 @@ fn asked(folder: &TempDir, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether the first cause is of the planted class, and tells the place.
+/// Whether the first cause is of the planted class, and names the place.
 fn is_right(planted: &Planted, answer: &Value) -> bool {
     let cause = &answer["causes"]["items"][0];
     let class = cause["class"].as_str().unwrap();
@@ -423,7 +423,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Nothing in a file orders a terminal about, in JSON as little as in text.
+/// Nothing in a file controls the terminal, neither in JSON nor in text.
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_names_are_harmless() {

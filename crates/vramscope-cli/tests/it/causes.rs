@@ -1,7 +1,7 @@
-//! The first sentence of `explain` against the cause that the author of each program knows.
+//! The first sentence of `explain` against the cause known to each program's author.
 //!
-//! `tests/make/causes.py` says where the recordings come from. Whoever wrote the programs had not read the rules, but rules
-//! have been mended with these recordings in view: a claim of how often they are right needs new ones.
+//! `tests/make/causes.py` says where the recordings come from. The authors of the programs had not read the rules, but
+//! the rules were improved with these recordings in view: a claim about how often they are right needs new ones.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,26 +11,26 @@ use serde_json::Value;
 
 use crate::program::{fixtures, vramscope};
 
-/// What the program's author says of it.
+/// What the program's author says about it.
 #[derive(Deserialize)]
 struct Truth {
     set: String,
     name: String,
-    /// Classes of causes that are right, between bars.
+    /// The classes of causes that are right, between bars.
     right: String,
-    /// Source lines of which a right answer may name any, between bars; empty if none matters.
+    /// The source lines of which a right answer may name any, between bars; empty if none matters.
     places: String,
     /// Words that a right answer must not have, between bars.
     forbidden: String,
 }
 
-/// The class that claims no cause: what is live, and where it is from.
+/// The class that claims no cause: what is live, and where it comes from.
 const NO_CLAIM: &str = "too_much_live";
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Judgement {
     Right,
-    /// Nothing false was said, but the cause was not told.
+    /// Nothing false was said, but the cause was not found.
     Silent,
     Wrong,
 }
@@ -69,7 +69,7 @@ fn told(file: &Path) -> (String, String) {
     (text(class), text(sentence))
 }
 
-/// All of a set: so many are not told, and nothing false is said of any.
+/// Checks a whole set: the number of causes not found, and that nothing false is said.
 fn judge(set: &str, untold: usize) {
     let folder = fixtures().join("causes");
     let mut rows = csv::Reader::from_path(folder.join("causes.csv")).unwrap();

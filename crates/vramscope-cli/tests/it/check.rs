@@ -1,4 +1,4 @@
-//! `check`: budgets kept, broken and not measurable, and the exit codes that tell so.
+//! `check`: budgets kept, broken and not measurable, and their exit codes.
 
 use insta::assert_snapshot;
 
@@ -87,7 +87,7 @@ fn not_measurable_is_not_fine() {
     assert_eq!(code(&[empty, "--no-oom"]), Some(1), "no device");
 }
 
-/// A ring has lost the events of the peak: 6 GiB were reserved when the first one that it has was recorded.
+/// A ring buffer has lost the events of the peak: 6 GiB were reserved when its first event was recorded.
 #[test]
 fn a_peak_before_the_recording_is_not_fine() {
     const LATE: &str = "causes/write_recipes.pickle.zst";

@@ -1,4 +1,4 @@
-//! Readers that close early: they take no exit code away.
+//! Readers that close early do not change the exit code.
 
 use std::io;
 use std::process::{Output, Stdio};
@@ -9,7 +9,7 @@ use crate::program::command;
 const FILE: &str = "torch-2.15.0/oom_observer.pickle";
 const OTHER: &str = "synth/scenario-annotated.pickle";
 
-/// Runs the program with a standard output that nobody reads.
+/// Runs the program with standard output closed by its reader.
 fn unread(arguments: &[&str]) -> (Option<i32>, String) {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
@@ -68,7 +68,7 @@ fn a_broken_budget_is_told_to_nobody_but_by_the_exit_code() {
     }
 }
 
-/// A file that is missing, one that breaks off before anything is known, and one of which a part is left.
+/// A file that is missing, one that is cut off before anything is known, and one that is cut off later.
 #[test]
 fn a_file_that_is_not_as_it_should_be_is_reported() {
     let folder = tempfile::tempdir().unwrap();

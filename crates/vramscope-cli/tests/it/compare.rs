@@ -1,4 +1,4 @@
-//! `compare`: segments that one of two files has.
+//! `compare`: segments that only one of two files has.
 
 use insta::assert_snapshot;
 

@@ -23,7 +23,7 @@ fn succeeds(arguments: &[&str]) -> Output {
     output
 }
 
-/// Runs a command on `file` and gives what it wrote to `name` in a folder of its own.
+/// Runs a command on `file` and returns what it wrote to `name` in a folder of its own.
 fn written(command: &[&str], file: &str, name: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -44,7 +44,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 fn every_format_and_packing_keeps_the_snapshot() {
     let original = read(&fixtures().join(TRAINING));
     let folder = tempfile::tempdir().unwrap();
-    // One is made from the other.
+    // Each is made from the previous one.
     let mut from = fixtures().join(TRAINING);
     for (name, first_bytes) in [
         ("a.json", &b"{\"seg"[..]),
@@ -103,7 +103,7 @@ fn many_files_into_a_folder() {
         .concat(),
     );
     assert_eq!(output.status.code(), Some(2), "{}", transcript(&output));
-    // One that fails does not keep the others from being written.
+    // A file that fails does not keep the others from being written.
     let output = vramscope(&[
         "convert",
         "refused/text.txt",
@@ -185,7 +185,7 @@ fn no_input_is_ever_overwritten_by_any_command() {
         assert!(told.contains("is the file that is read"), "{told}");
         assert_eq!(fs::read(&two).unwrap(), before, "{arguments:?}");
     }
-    // What would be made of one is the other.
+    // The output for one would be the other.
     fs::rename(&two, folder.path().join("one.json")).unwrap();
     let two = folder.path().join("one.json").display().to_string();
     let out = folder.path().display().to_string();

@@ -1,4 +1,5 @@
-//! Damaged files: every command says it on standard error, `check` fails, and what is written says it again.
+//! Damaged files: every command reports it on standard error, `check` fails, and files written from them report it
+//! again.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -105,7 +106,7 @@ fn a_check_fails_unless_damage_is_allowed() {
     assert_eq!(part["budgets"][0]["budget"], "no damage");
     assert_eq!(part["damage"][0]["kind"], "check_sum_wrong");
     assert_eq!(part["damage"][1]["places"][0], "device_traces[0][1]");
-    // Genuine remarks, such as keys of a newer torch, are no damage.
+    // Genuine remarks, such as keys of a newer torch, are not damage.
     let tolerated = r#"{"segments": [], "news": 1, "device_traces": [[
         {"action": "alloc", "addr": 1, "size": 1, "stream": 0, "new": 1},
         {"action": "alloc", "addr": 8, "size": 1, "stream": 0}]]}"#;
@@ -161,7 +162,7 @@ fn what_is_written_says_it_again() {
     assert!(String::from_utf8_lossy(&profile).contains(&format!("damaged: {SIZE}")));
 }
 
-/// What was a remark of `info` only until it was found that it may hide anything.
+/// These were only remarks of `info` until they turned out to hide anything.
 #[test]
 fn missing_and_doubled_values_are_damage() {
     let event = r#""action": "alloc", "addr": 1, "size": 8, "stream": 0, "user_metadata": "x""#;
@@ -207,7 +208,7 @@ fn a_page_says_it_again() {
     assert_said(&["info", &page], 1);
 }
 
-/// Nothing of a genuine file is said to be damaged.
+/// A genuine file is never reported as damaged.
 #[test]
 fn genuine_files_are_silent() {
     for file in [

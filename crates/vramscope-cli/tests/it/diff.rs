@@ -28,7 +28,7 @@ fn two_moments_as_text() {
     ]));
 }
 
-/// How large such a difference is depends on when one looks.
+/// The size of such a difference depends on the moment.
 #[test]
 fn that_only_one_grows_is_said() {
     let (growing, steady) = ("causes/explain_skin.pickle.zst", TRAINING);
@@ -68,7 +68,7 @@ fn settings_that_differ() {
     assert!(!settings.is_empty(), "{parts}");
 }
 
-/// Swapped sides differ by sign, and rows add up to the change of the whole.
+/// Swapped sides differ by sign, and rows add up to the total change.
 #[test]
 fn the_rows_add_up_and_turn_round() {
     for by in [
@@ -108,7 +108,7 @@ fn a_file_does_not_differ_from_itself() {
     );
 }
 
-/// It begins with the sentence of Compare in the page, about what the rows say.
+/// It begins with the same sentence as the page's Compare, about what the rows say.
 #[test]
 fn a_sentence_comes_first() {
     let text = diff(&[TRAINING, ANNOTATED, "--group-by", "role"]);
@@ -169,7 +169,7 @@ fn wrong_usage() {
     );
 }
 
-/// Files are paired by name; what is missing is told of, and the others are compared.
+/// Files are paired by name; missing ones are reported, and the others are compared.
 #[test]
 fn two_folders() {
     let folders = tempfile::tempdir().unwrap();
@@ -199,7 +199,7 @@ fn two_folders() {
     ));
 }
 
-/// The numbers of processes are no names, and a rank of one step is compared with itself in the same step.
+/// Process numbers are not names, and a rank of one step is compared with itself in the same step.
 #[test]
 fn folders_of_processes_and_steps() {
     let folders = tempfile::tempdir().unwrap();
@@ -253,7 +253,7 @@ fn real_files() {
     }
 }
 
-/// As in `check`, a broken budget comes before what could not be told; both are said.
+/// As in `check`, a broken budget comes before an answer that is missing; both are reported.
 #[test]
 fn growth_comes_before_a_missing_rank() {
     let folders = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! `vramscope dry-run`: what it refuses, what it says of programs that it cannot run, and that answers about its snapshots say so. Programs over torch are run by
-//! `vramscope-dryrun`'s tests.
+//! `vramscope dry-run`: what it refuses, what it says about programs that it cannot run, and that answers about its
+//! snapshots mention the dry run. `vramscope-dryrun`'s tests run programs over torch.
 
 use std::fs;
 

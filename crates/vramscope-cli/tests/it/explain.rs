@@ -24,7 +24,7 @@ fn as_csv() {
     assert_snapshot!(explain(&["allocator/pressure.pickle.zst", "--csv"]));
 }
 
-/// What is said in JSON is what is said in words.
+/// JSON says the same as the text.
 #[test]
 fn as_json() {
     let file = "allocator/pressure.pickle.zst";

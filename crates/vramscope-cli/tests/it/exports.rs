@@ -1,5 +1,5 @@
-//! Conversions for other tools, read back by those tools where `cargo xtask consumers` has installed them, and
-//! compared with what `vramscope peak --json` says. What is missing is said, and its test is skipped.
+//! Conversions for other tools, read back by those tools if `cargo xtask consumers` has installed them, and compared
+//! with `vramscope peak --json`. The test of a missing tool is skipped, with a message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::program::{fixtures, transcript, vramscope};
 
-/// Files with something of everything: annotations, categories, pools, streams, two devices, no times, holes.
+/// Files with some of everything: annotations, categories, pools, streams, two devices, no times, holes.
 const FILES: [&str; 9] = [
     "torch-2.15.0/training.pickle",
     "torch-2.15.0/named_ranges.pickle",
@@ -23,7 +23,7 @@ const FILES: [&str; 9] = [
     "synth/scenario-multi-device.pickle",
 ];
 
-/// A program that the tools were installed for, if they are there.
+/// A program that the tools were installed for, if it exists.
 enum Tool {
     Python,
     Node,
@@ -75,7 +75,7 @@ impl Tool {
     }
 }
 
-/// Converts a fixture into a folder of its own.
+/// Converts a fixture into a new folder.
 fn converted(file: &str, name: &str, options: &[&str]) -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name).display().to_string();
@@ -84,7 +84,7 @@ fn converted(file: &str, name: &str, options: &[&str]) -> (TempDir, String) {
     (folder, path)
 }
 
-/// The fixtures of [`FILES`] that there are, by their whole path.
+/// The existing fixtures of [`FILES`], by their whole path.
 fn files() -> impl Iterator<Item = (&'static str, String)> {
     FILES.into_iter().map(|file| {
         let path = fixtures().join(file);
@@ -146,7 +146,7 @@ fn traces_keep_the_rules_of_their_format() {
     }
 }
 
-/// The peaks of all devices, as `vramscope peak` says.
+/// The peaks of all devices, according to `vramscope peak`.
 fn peak_bytes(file: &str) -> u64 {
     let output = vramscope(&["peak", file, "--json"]);
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -12,7 +12,7 @@ use vramscope_synth::text;
 
 use crate::program::{command, transcript, vramscope};
 
-/// A rank whose steps leave `left` each, that holds `cache` besides, and may run out of memory.
+/// A rank whose steps leave `left` each, which also holds `cache`, and may run out of memory.
 fn rank(number: usize, cache: &str, left: &str, fails: bool) -> Vec<u8> {
     let mut story = format!(
         "time {}\ndevice 0\n\
@@ -35,7 +35,7 @@ fn rank(number: usize, cache: &str, left: &str, fails: bool) -> Vec<u8> {
     text::pickle(&story, Producer::Python(2, 12)).unwrap()
 }
 
-/// Two steps of eight ranks as torchtitan names them. At step 20 rank 3 holds more, rank 5 grows faster, and ranks 6 and
+/// Two steps of eight ranks, named as by torchtitan. At step 20 rank 3 holds more, rank 5 grows faster, and ranks 6 and
 /// 2 fail.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn leaks_failures_and_call_sites() {
     assert_eq!(found["differences"][0]["change_bytes"], 600 * MIB);
 }
 
-/// What was packed answers as what it was packed from.
+/// A packed overview gives the same answers as its snapshots.
 #[test]
 fn an_overview_answers_as_the_snapshots_do() {
     let folder = folder();
@@ -194,7 +194,7 @@ fn an_overview_answers_as_the_snapshots_do() {
             assert_eq!(json(folder.path(), &[question, overview]), of_snapshots);
         }
     }
-    // It is no snapshot, and says what to do with it.
+    // It is not a snapshot, and the message says what to do with it.
     let refused = command(&["info", "runs.vset/overview.vset"])
         .current_dir(folder.path())
         .output()
@@ -208,7 +208,7 @@ fn an_overview_answers_as_the_snapshots_do() {
     let advice =
         "made anew, of what is packed there, by `vramscope fleet pack SNAPSHOTS -o runs.vset`";
     assert!(text.contains(advice), "{text}");
-    // Others are asked nevertheless.
+    // The others are still asked.
     let text = asked(folder.path(), &["peaks", "runs.vset", "job-7"]);
     assert!(
         text.starts_with("exit code 1") && text.contains("8 ranks"),
@@ -248,7 +248,7 @@ fn steps_and_ranks_are_chosen() {
     assert_eq!(found["differences"][0]["call_site"], "cache.py:5 reserve");
     let unknown = asked(folder.path(), &["diff", "job-7", "--rank", "77"]);
     assert!(unknown.contains("0 to 7"), "{unknown}");
-    // Names that tell no rank, and an expression that does.
+    // Names without a rank, and an expression that finds one.
     let path = folder.path().join("job-7/iteration_20");
     for number in 0..3 {
         let from = path.join(format!("rank{number}_memory_snapshot.pickle"));
@@ -347,7 +347,7 @@ fn what_is_compared_is_one_device_of_one_snapshot() {
         (&site["highest_rank"], &site["highest_device"]),
         (&1.into(), &1.into())
     );
-    // Several snapshots of a rank, which nothing tells apart but their names.
+    // Several snapshots of a rank, which only their names distinguish.
     for name in ["rank0.pickle", "rank1.pickle"] {
         fs::remove_file(folder.path().join(name)).unwrap();
     }

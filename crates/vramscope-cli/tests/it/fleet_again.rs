@@ -1,4 +1,4 @@
-//! `vramscope fleet pack` again: other snapshots into the same dataset, repairs, and what others left.
+//! `vramscope fleet pack` again: other snapshots into the same dataset, repairs, and other processes' leftovers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -53,7 +53,7 @@ impl Bits {
     }
 }
 
-/// A job has the places that it has as a whole, be it packed at once or bit by bit.
+/// A job gets the same places whether it is packed at once or bit by bit.
 #[test]
 fn packing_bit_by_bit_is_as_packing_at_once() {
     let job = |name: &str| Some(name.to_owned());
@@ -64,7 +64,7 @@ fn packing_bit_by_bit_is_as_packing_at_once() {
     ]);
     assert_eq!(bits.pack(&["small"]).1["packed"], 1);
     assert_eq!(bits.places()["small/rank0.pickle"], (None, 0, None));
-    // That of the first call gets its job, too.
+    // The job of the first call's snapshot changes, too.
     assert_eq!(bits.pack(&["large"]).1["packed"], 3);
     let places = bits.places();
     assert_eq!(places["small/rank0.pickle"], (job("small"), 0, None));
@@ -86,21 +86,22 @@ fn packing_bit_by_bit_is_as_packing_at_once() {
     bits.pack(&["node-1"]);
     let ranks: Vec<_> = bits.places().into_values().map(|place| place.1).collect();
     assert_eq!(ranks, [0, 1, 2]);
-    // What is gone stays where it is, and gives its number to nobody.
+    // A deleted snapshot keeps its place, and its number is not reused.
     let bits = Bits::new(&["a.pickle", "b.pickle", "c.pickle"]);
     bits.pack(&["b.pickle"]);
     fs::remove_file(bits.job.folder.path().join("b.pickle")).unwrap();
     bits.pack(&["a.pickle", "c.pickle"]);
     let ranks: Vec<_> = bits.places().into_values().map(|place| place.1).collect();
     assert_eq!(ranks, [1, 0, 2]);
-    // What is not to stay counts for nothing.
+    // A snapshot to be removed has no influence.
     let bits = Bits::new(&["small/rank0.pickle", "large/rank0.pickle"]);
     bits.pack(&["small"]);
     bits.pack(&["large", "--prune"]);
     assert_eq!(bits.places()["large/rank0.pickle"], (None, 0, None));
 }
 
-/// Two nodes that begin at once, each with its own. Who ends last sees all, and packs again what has another place.
+/// Two nodes start at once, each with its own snapshots. The one that ends last sees all, and packs again those whose
+/// place changed.
 #[test]
 fn processes_with_different_snapshots_agree_on_places() {
     let names: Vec<String> = (0..12)
@@ -123,7 +124,7 @@ fn processes_with_different_snapshots_agree_on_places() {
     assert_eq!(pieces.count(), 12);
 }
 
-/// Files that are missing or cut are written again, and a damaged overview as well.
+/// Missing and truncated files are written again, and so is a damaged overview.
 #[test]
 fn packing_again_repairs_a_dataset() {
     let job = Job::new(3, 300);
@@ -142,7 +143,7 @@ fn packing_again_repairs_a_dataset() {
     job.must_be_whole();
 }
 
-/// What was begun and not finished says so, and how to go on.
+/// An unfinished dataset says so, and how to continue.
 #[test]
 fn an_unfinished_dataset_is_no_folder_without_snapshots() {
     let job = Job::new(2, 100);
@@ -160,7 +161,7 @@ fn an_unfinished_dataset_is_no_folder_without_snapshots() {
     assert_eq!(asked.unwrap().status.code(), Some(0));
 }
 
-/// Commands that are advised can be pasted, whatever the dataset's name.
+/// Advised commands can be pasted, whatever the dataset's name.
 #[cfg(unix)]
 #[test]
 fn advice_has_names_as_a_shell_takes_them() {
@@ -177,14 +178,14 @@ fn advice_has_names_as_a_shell_takes_them() {
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 
-/// An overview answers as the snapshots do about the call sites that it has, also where they are small on a rank.
+/// An overview gives the same answers as the snapshots about its call sites, even where they are small on a rank.
 #[test]
 fn call_sites_of_an_overview_are_those_of_the_snapshots() {
     let job = Job::new(1, 100);
     fs::remove_dir_all(job.runs()).unwrap();
     fs::create_dir(job.runs()).unwrap();
     for rank in 0..4_u64 {
-        // On rank 3 the order is the other way round.
+        // On rank 3 the order is reversed.
         let story: String = (0..300_u64)
             .map(|site| {
                 let size = if rank == 3 { 300 - site } else { site + 1 };

@@ -1,4 +1,4 @@
-//! `vramscope fleet pack` in a folder that has other things, or comes from elsewhere: nothing of it is removed or written.
+//! `vramscope fleet pack` in a folder with other files, or from elsewhere: none of these is removed or overwritten.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::fleet_pack::{Job, TABLES};
 use crate::program::transcript;
 
-/// All that is in a folder and below it: files with what they hold.
+/// Everything in and below a folder: files with their content.
 pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -44,7 +44,7 @@ fn a_folder_of_something_else_is_left_alone() {
     assert_eq!(names.count(), 1);
 }
 
-/// Whatever else lies in a dataset stays, also where it looks like a part of it, and the answer says so.
+/// Other files in a dataset stay, even if they look like a part of it, and the answer says so.
 #[test]
 fn what_is_not_of_a_dataset_stays_in_it() {
     let job = Job::new(2, 100);
@@ -79,7 +79,7 @@ fn what_is_not_of_a_dataset_stays_in_it() {
     assert_eq!(tree(&job.dataset()), before);
 }
 
-/// Snapshots may lie in the dataset, and stay.
+/// Snapshots may be inside the dataset, and stay.
 #[test]
 fn snapshots_in_a_dataset_are_packed_and_stay() {
     let job = Job::new(1, 100);
@@ -97,7 +97,7 @@ fn snapshots_in_a_dataset_are_packed_and_stay() {
     assert_eq!(job.files("pieces").len(), 2);
 }
 
-/// Through a link nothing is removed and nothing written, wherever it stands.
+/// Nothing is removed or written through a link, wherever it is.
 #[cfg(unix)]
 #[test]
 fn no_link_in_a_dataset_is_followed() {
@@ -115,7 +115,7 @@ fn no_link_in_a_dataset_is_followed() {
         for path in ["thesis.txt", "sub/thesis.txt", "rank=0/thesis.txt", "lock"] {
             write(&victim.join(path));
         }
-        // As the dataset's own file is named, too.
+        // Named like the dataset's own file, too.
         for file in TABLES.map(|table| job.files(table)).concat() {
             let name = file.file_name().unwrap();
             write(&victim.join("rank=0").join(name));
@@ -149,7 +149,7 @@ fn no_link_in_a_dataset_is_followed() {
     }
 }
 
-/// A pipe in the place of a file is no reason to wait, and no link in that of the format is written through.
+/// A pipe in place of a file causes no waiting, and a link in place of the format file is not written through.
 #[cfg(unix)]
 #[test]
 fn pipes_in_a_dataset_are_not_waited_for() {

@@ -1,4 +1,4 @@
-//! `vramscope fleet pack`: what is in the dataset, and what an end in the middle leaves of it.
+//! `vramscope fleet pack`: the dataset's content, and what an interruption leaves of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use vramscope_synth::training::Scale;
 
 use crate::program::{command, transcript};
 
-/// Ranks in a folder of their own, and a dataset beside it.
+/// Ranks in a new folder, and a dataset beside it.
 pub(crate) struct Job {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) fleet: Fleet,
@@ -97,7 +97,7 @@ impl Job {
         files.flat_map(|file| rows(&file)).collect()
     }
 
-    /// Whether every rank has all tables, and nothing else is in the dataset.
+    /// Checks that every rank has all tables, and that nothing else is in the dataset.
     pub(crate) fn must_be_whole(&self) {
         let spots = |table: &str| -> BTreeSet<PathBuf> {
             let files = self.files(table);
@@ -181,7 +181,7 @@ fn every_key_has_its_stack(job: &Job, rank: u32, rows: &[BTreeMap<String, Field>
     assert!(rows.iter().any(|row| text(row, "stack_key").is_some()));
 }
 
-/// `sql --tables` tells the tables and columns that there are.
+/// `sql --tables` lists exactly the tables and columns of the dataset.
 #[test]
 fn tables_are_as_described() {
     let job = Job::new(1, 300);
@@ -198,13 +198,13 @@ fn tables_are_as_described() {
         let reader = SerializedFileReader::new(File::open(file).unwrap()).unwrap();
         let schema = reader.metadata().file_metadata().schema_descr();
         let of_file = schema.columns().iter().map(|column| column.name());
-        // The folder has the rank.
+        // The folder's name contains the rank.
         let expected = ["rank"].into_iter().chain(of_file);
         assert!(columns.eq(expected), "{}", table["name"]);
     }
 }
 
-/// The sums of the tables are the figures that `info` tells of the file.
+/// The sums of the tables are the figures in `info`.
 #[test]
 fn tables_say_what_the_snapshots_say() {
     let job = Job::new(2, 3000);
@@ -229,7 +229,7 @@ fn tables_say_what_the_snapshots_say() {
         assert_eq!(active, Some(peak));
         let numbers: Vec<_> = events.iter().map(|row| number(row, "event")).collect();
         assert!(numbers.into_iter().eq(1..=events.len() as u64));
-        // What is live at the peak, by allocation and by call site.
+        // The memory live at the peak, by allocation and by call site.
         let at = number(&ranks[0], "peak_event");
         let allocations = rows("allocations");
         assert_eq!(number(&ranks[0], "allocations"), allocations.len() as u64);
@@ -260,7 +260,7 @@ fn tables_say_what_the_snapshots_say() {
     assert_eq!(keys(0), keys(1));
 }
 
-/// What is unchanged is left out, what changed is packed again, and what cannot be read is named beside the rest.
+/// Unchanged snapshots are left out, changed ones are packed again, and unreadable ones are named beside the rest.
 #[test]
 fn packing_goes_on_where_it_stopped() {
     let job = Job::new(3, 300);
@@ -271,7 +271,7 @@ fn packing_goes_on_where_it_stopped() {
     let told = ["packed", "skipped", "unreadable", "ranks"].map(|key| again[key].clone());
     assert_eq!((code, told), (0, [0, 3, 0, 3].map(Value::from)));
     assert_eq!(overview(), before);
-    // Another recording in the place of rank 1, and rank 2 is cut.
+    // Another recording in place of rank 1, and rank 2 is truncated.
     job.write(1, &Fleet::new(3, 500, Scale::SMALL, 8));
     let cut = job.runs().join(job.fleet.name(2));
     let whole = fs::read(&cut).unwrap();
@@ -280,19 +280,19 @@ fn packing_goes_on_where_it_stopped() {
     let told = ["packed", "skipped", "unreadable", "ranks"].map(|key| again[key].clone());
     assert_eq!((code, told), (1, [1, 1, 1, 2].map(Value::from)), "{again}");
     assert_eq!(again["problems"][0]["problem"], "unreadable");
-    // Each is told once.
+    // Each is reported once.
     let told = transcript(&job.command(&[]).output().unwrap());
     let why = again["problems"][0]["why"].as_str().unwrap();
     assert_eq!(told.matches(why).count(), 1, "{told}");
     assert!(told.contains("1 snapshot could not be read"), "{told}");
     assert_eq!(job.rows("events", 1).len(), 500);
     assert_eq!(job.rows("events", 2).len(), 0);
-    // It is whole again.
+    // It is complete again.
     fs::write(&cut, &whole).unwrap();
     let (code, again) = job.pack(&[]);
     let told = ["packed", "skipped", "unreadable", "ranks"].map(|key| again[key].clone());
     assert_eq!((code, told), (0, [1, 2, 0, 3].map(Value::from)), "{again}");
-    // Without its snapshot a rank stays, until it is to go.
+    // Without its snapshot a rank stays, until `--prune`.
     fs::remove_file(&cut).unwrap();
     assert_eq!(job.pack(&[]).1["ranks"], 3);
     let (_, pruned) = job.pack(&["--prune"]);
@@ -307,14 +307,14 @@ fn packing_goes_on_where_it_stopped() {
             "{table}"
         );
     }
-    // A dataset is no source of itself.
+    // A dataset is not its own source.
     let mut own = command(&["fleet", "pack", "--prune"]);
     own.arg(job.dataset()).arg("-o").arg(job.dataset());
     assert_eq!(own.output().unwrap().status.code(), Some(2));
     assert_eq!(job.pack(&[]).1["ranks"], 2);
 }
 
-/// Steps of a rank stand beside each other, and so do snapshots that nothing tells apart but their folders.
+/// Steps of a rank are kept side by side, and so are snapshots distinguished only by their folders.
 #[test]
 fn several_snapshots_of_a_rank_have_files_of_their_own() {
     let job = Job::new(1, 100);

@@ -1,4 +1,4 @@
-//! `vramscope fleet pack --share`: several processes, and those that are killed.
+//! `vramscope fleet pack --share`: several processes, including killed ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ fn reference(job: &Job) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     tree(&place)
 }
 
-/// Whether questions are answered; if not, they say that it is not finished.
+/// Whether questions are answered; otherwise the message says that the dataset is not finished.
 fn is_finished(dataset: &Path) -> bool {
     let output = command(&["fleet", "peaks"]).arg(dataset).output().unwrap();
     let text = transcript(&output);
@@ -67,7 +67,7 @@ fn the_process_that_ends_last_makes_the_overview() {
     assert!(is_finished(&job.dataset()));
     assert_eq!(tree(&job.dataset()), reference);
     job.must_be_whole();
-    // One that comes again has nothing to do.
+    // A second run has nothing to do.
     assert_eq!(job.pack(&["--share", "2/8"]).1["packed"], 0);
     assert_eq!(tree(&job.dataset()), reference);
 }
@@ -95,7 +95,7 @@ fn launchers_give_shares() {
     }
 }
 
-/// Where a process is gone for good, what is packed can still be asked.
+/// If a process never comes back, the packed part can still be queried.
 #[test]
 fn what_is_packed_can_be_finished() {
     let job = Job::new(4, 100);
@@ -114,13 +114,13 @@ fn what_is_packed_can_be_finished() {
     assert_eq!(both.status.code(), Some(2), "{}", transcript(&both));
 }
 
-/// What a process left that was killed goes with the next that finishes.
+/// The next process that finishes removes a killed process's files.
 #[test]
 fn what_a_killed_process_left_goes() {
     let job = Job::new(2, 100);
     let reference = reference(&job);
     job.pack(&[]);
-    // It was packing what is there now, an earlier version of it, and an overview.
+    // It was packing an existing snapshot, an earlier version of it, and an overview.
     let spot = job.files("pieces")[1].clone();
     let own = spot
         .strip_prefix(job.dataset().join("pieces"))
@@ -142,7 +142,7 @@ fn what_a_killed_process_left_goes() {
         fs::write(folder.join("events"), "half").unwrap();
     }
     fs::write(job.dataset().join("events/rank=1/part-0.parquet"), "orphan").unwrap();
-    // That of one that lives stays.
+    // Those of a living process stay.
     let lives = job.dataset().join(".packing-ddd123");
     fs::create_dir(&lives).unwrap();
     fs::write(
@@ -159,7 +159,8 @@ fn what_a_killed_process_left_goes() {
     assert_eq!(tree(&job.dataset()), reference);
 }
 
-/// Eight processes of which some are killed at any moment, then eight that go on. `VRAMSCOPE_KILL_ROUNDS` is how often.
+/// Eight processes, some of which are killed at random moments, then eight that continue. `VRAMSCOPE_KILL_ROUNDS` is
+/// the number of rounds.
 #[cfg(unix)]
 #[test]
 fn processes_that_are_killed_lose_nothing_and_tell_no_lie() {

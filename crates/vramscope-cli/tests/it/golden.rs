@@ -1,12 +1,12 @@
-//! The texts of torch's own `_memory_viz.py`, on every real file for which there is one.
+//! The output of torch's own `_memory_viz.py`, on every real file for which there is one.
 //!
-//! `stats` and the folded lines are equal to the byte. So is every line of `trace`, but for:
-//! - what torch prints as a whole dict (segment_map, segment_unmap, snapshot);
+//! `stats` and the folded lines are equal to the byte. So is every line of `trace`, except:
+//! - events that torch prints as a whole dict (segment_map, segment_unmap, snapshot);
 //! - where an allocation lies: torch looks only within the first `allocated_size` bytes of a segment of the final
-//!   state, and says `MEM[address:…]` of all others; and first among all segments it saw come, also if they are gone
-//!   or overlapped by newer ones (in a made-up file only);
-//! - the last line: torch's total is a number without a meaning;
-//! - comments of ours at the beginning.
+//!   state, and prints `MEM[address:…]` for all others. It starts with the oldest segment it has seen, even if that is
+//!   gone or overlapped by newer ones (in a made-up file only);
+//! - the last line: torch's total is a meaningless number;
+//! - our comments at the beginning.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use vramscope_core::{Snapshot, decode};
 
 use crate::program::{fixtures, vramscope};
 
-/// The real files with the beginning of their golden files' paths. Empty, and said so, where there are none.
+/// The real files with the prefix of their golden files' paths. Empty, with a message, if there are none.
 #[expect(
     clippy::print_stdout,
     reason = "whoever runs the tests should know what was left out"
@@ -49,7 +49,7 @@ fn golden(start: &str, end: &str) -> String {
     std::fs::read_to_string(format!("{start}.{end}")).unwrap()
 }
 
-/// What a run prints. Not compared by `assert_eq`, which would print megabytes.
+/// The output of a run. Not compared by `assert_eq`, which would print megabytes.
 fn printed(arguments: &[&str]) -> String {
     let output = vramscope(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}");
@@ -143,7 +143,7 @@ impl<'a> Alloc<'a> {
 fn traces_are_torchs_but_for_what_is_wrong_there() {
     for (file, start) in real_files() {
         let golden = golden(&start, "trace.txt");
-        // No `allocated_size`: the file of a profiler, on which torch's own fails.
+        // No `allocated_size`: the file of a profiler, on which torch's own script fails.
         if golden.starts_with("EXCEPTION") {
             continue;
         }
@@ -177,7 +177,7 @@ fn traces_are_torchs_but_for_what_is_wrong_there() {
                     let allocated = snapshot.segments.rows[row].allocated_size.unwrap();
                     assert!(ours.offset >= allocated, "{file}: {line}");
                 } else {
-                    // An older segment, of which torch never forgets any.
+                    // An older segment; torch never forgets one.
                     assert!(mallocs.contains_key(theirs.holder), "{file}: {line}");
                 }
             } else if let Some((name, call)) = line.split_once(" = cudaMalloc(") {

@@ -40,7 +40,7 @@ fn help_of_plot() {
     assert_snapshot!(transcript(&vramscope(&["plot", "--help"])));
 }
 
-/// An installed program has no files beside it.
+/// An installed program has no other files beside it.
 #[test]
 fn the_formats_are_described_by_the_program() {
     for (name, heading) in [
@@ -66,7 +66,7 @@ fn help_that_cannot_be_written_is_a_failure() {
     }
 }
 
-/// Python's type of `group_by` names what the command line takes.
+/// Python's type of `group_by` lists the command line's values.
 #[test]
 fn python_knows_what_allocations_are_grouped_by() {
     let root = concat!(

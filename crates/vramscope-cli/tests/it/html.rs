@@ -1,4 +1,4 @@
-//! `html` and torch's three plots. What a browser makes of the file is tested in `tests/browser`.
+//! `html` and torch's three plots. How a browser shows the file is tested in `tests/browser`.
 
 use std::path::Path;
 use std::process::Output;
@@ -34,7 +34,7 @@ fn without_the_page_it_says_how_to_build_it() {
     assert!(!fixtures().join("never.html").exists());
 }
 
-/// Runs a command that writes into a new folder; gives what it wrote.
+/// Runs a command that writes into a new folder; returns what it wrote.
 fn written(arguments: &[&str]) -> (Output, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("made.html");
@@ -62,7 +62,7 @@ fn a_file_that_cannot_be_read_keeps_none_from_being_shown() {
     );
 }
 
-/// What stands in an attribute of the page.
+/// The value of an attribute in the page.
 fn attribute<'h>(html: &'h str, name: &str) -> &'h str {
     let (_, rest) = html.split_once(&format!(" {name}=\"")).unwrap();
     rest.split('"').next().unwrap()
@@ -212,7 +212,7 @@ fn a_file_without_categories_is_refused() {
     assert_snapshot!(String::from_utf8(output.stderr).unwrap());
 }
 
-/// The whole is smaller than what it was made from, once that is larger than the viewer.
+/// The file is smaller than the pickle, once that is larger than the viewer.
 #[test]
 fn data_is_smaller_than_the_pickle() {
     let shared = std::env::var_os("VRAMSCOPE_SHARED");

@@ -54,7 +54,7 @@ fn pinned_host_memory() {
     assert_snapshot!(info("torch-2.15.0/pinned.pickle"));
 }
 
-/// A file by `vramscope-capture`: its program, how it ended, its devices, and what others held.
+/// A file by `vramscope-capture`: its program, how it ended, its devices, and the memory of other processes.
 #[test]
 fn a_captured_program() {
     let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
@@ -87,7 +87,7 @@ fn a_captured_program() {
     );
 }
 
-/// Traces of all ranks in the file of one, as torch-snapkit gathers them.
+/// Traces of all ranks in the file of one, as gathered by torch-snapkit.
 #[test]
 fn gathered_traces_are_named_everywhere() {
     let trace = r#"[{"action": "segment_alloc", "addr": 4194304, "size": 2097152, "stream": 0},
@@ -132,7 +132,7 @@ fn json_of_private_pools() {
     ])));
 }
 
-/// Every fixture that is a snapshot gives text and JSON, and the same figures in any wrapping.
+/// Every fixture that is a snapshot gives text and JSON, and the same figures in any container.
 #[test]
 fn every_fixture_is_told_of() {
     let folders = fs::read_dir(fixtures())
@@ -156,7 +156,7 @@ fn every_fixture_is_told_of() {
     }
 }
 
-/// As many devices as the decoder reads: the same that the page shows.
+/// As many devices as the decoder reads, and as the page shows.
 #[test]
 fn no_device_of_a_large_machine_is_left_out() {
     let story: String = (0..200)
@@ -197,7 +197,7 @@ fn a_closed_pipe_ends_quietly() {
     );
 }
 
-/// Names in a file are its author's, who may wish to be taken for this program, or for a formula.
+/// Names in a file are chosen by its author, who may try to pass them off as this program's output, or as a formula.
 #[test]
 fn names_forge_neither_lines_nor_formulas() {
     let snapshot = r#"{"segments": [], "device_traces": [[

@@ -11,7 +11,7 @@ use crate::program::{command, fixtures};
 
 const FILE: &str = "torch-2.15.0/oom_observer.pickle";
 
-/// Starts to write `out.folded` in a folder, and returns when its temporary file is there. The program then waits for
+/// Starts to write `out.folded` in a folder, and returns once its temporary file exists. The program then waits for
 /// standard input.
 fn writing(folder: &Path, set_up: &str) -> Child {
     let program = command(&["segments", "-", "--folded", "-o"]);
@@ -29,7 +29,8 @@ fn writing(folder: &Path, set_up: &str) -> Child {
         assert!(child.try_wait().unwrap().is_none(), "it ended early");
         thread::sleep(Duration::from_millis(5));
     }
-    // SIGABRT is handled on the thread that it meets. Just after the file has appeared, that thread still makes it.
+    // SIGABRT is handled on the thread that it hits. Just after the file has appeared, that thread is still creating
+    // it.
     thread::sleep(Duration::from_millis(50));
     child
 }
@@ -49,7 +50,7 @@ fn send(signal: &str, child: &Child) {
     assert!(sent.unwrap().success());
 }
 
-/// Whether this process ignores a signal, as shells let background jobs do; children do so, too.
+/// Whether this process ignores a signal, as in a shell's background jobs; children then do so, too.
 fn is_ignored(number: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -71,7 +72,7 @@ fn signals_leave_nothing_and_are_seen_by_the_shell() {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
-        // Without a core file in the sources.
+        // Without a core file in the source tree.
         let mut child = writing(folder.path(), "ulimit -c 0;");
         let input = child.stdin.take();
         send(signal, &child);
@@ -83,7 +84,7 @@ fn signals_leave_nothing_and_are_seen_by_the_shell() {
     }
 }
 
-/// Files that are complete go, too, and folders that were made for them.
+/// Complete files are removed, too, and so are folders created for them.
 #[test]
 fn of_several_files_none_stays() {
     if is_ignored(15) {
@@ -127,7 +128,7 @@ fn a_folder_into_which_nothing_comes_goes_again() {
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert_eq!(names(folder.path()), [""; 0], "{arguments:?}");
     }
-    // Of several files those that can be read are written.
+    // Of several files, the readable ones are written.
     let output = command(&["convert", refused, FILE, "--to", "json", "-o", &new])
         .output()
         .unwrap();

@@ -11,7 +11,7 @@ fn leaks(arguments: &[&str]) -> String {
     transcript(&vramscope(&[&["leaks"], arguments].concat()))
 }
 
-/// Six steps as JSON: one makes state, each frees what the one before made, each keeps 1 KiB more.
+/// Six steps as JSON: one makes state, each frees what the previous one made, and each keeps 1 KiB more.
 fn leaking() -> Vec<u8> {
     let mut events = String::new();
     let mut notes = String::new();

@@ -1,4 +1,4 @@
-//! The program as its users run it: what it prints, where, and with which exit code.
+//! The program as its users run it: its output and exit code.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod annotations;

@@ -45,7 +45,7 @@ impl Client {
 
 const FILE: &str = "allocator/pressure.pickle.zst";
 
-/// Runs the server, and has it greeted. It must end with the conversation.
+/// Runs the server and performs the handshake. It must end with the conversation.
 fn with_client(talk: impl FnOnce(&mut Client)) {
     let mut server = command(&["mcp"]);
     server.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -232,7 +232,7 @@ fn all_ranks_are_asked_at_once() {
         let (text, failed) = client.call("question", pack);
         assert!(failed, "{text}");
         assert!(!folder.path().join("x.vset").exists());
-        // A limit of its own is one of the rows that may be fewer.
+        // The limit given is the upper bound for shortening.
         let find = json!({"command": "find", "arguments": ["size>1B", "--limit=500", "--stack"], "files": [FILE]});
         let (text, failed) = client.call("question", find);
         assert!(!failed && text.len() <= 16 << 10, "{text}");
@@ -292,13 +292,13 @@ fn wrong_arguments_are_named() {
             let (text, failed) = client.call(name, arguments);
             assert!(failed && text.contains(words), "{words}: {text}");
         }
-        // Clients may send what they leave out as nothing.
+        // Clients may send null for arguments that they leave out.
         let (text, failed) = client.call("brief", json!({"files": [FILE], "budget_bytes": null}));
         assert!(!failed, "{text}");
     });
 }
 
-/// What is no message is answered as JSON-RPC has it, and the conversation goes on.
+/// A malformed message is answered as JSON-RPC requires, and the conversation continues.
 #[test]
 fn lines_that_are_no_messages_are_answered() {
     with_client(|client| {
@@ -339,7 +339,7 @@ fn lines_that_are_no_messages_are_answered() {
                 "{answer}"
             );
         }
-        // Nobody waits for an answer to these.
+        // These get no answer.
         for silent in [
             "",
             "  ",
@@ -351,7 +351,7 @@ fn lines_that_are_no_messages_are_answered() {
     });
 }
 
-/// However much of the question an error repeats, it is no longer than an answer.
+/// However much of the question an error repeats, it is not longer than an answer.
 #[test]
 fn errors_are_bounded() {
     with_client(|client| {
@@ -371,7 +371,7 @@ fn errors_are_bounded() {
     });
 }
 
-/// Whatever command is asked: no pipe, no device, and not the conversation itself.
+/// Whatever the command: no pipe, no device, and not the conversation itself is read.
 #[cfg(unix)]
 #[test]
 fn nothing_but_files_is_opened_for_agents() {

@@ -1,12 +1,12 @@
-//! Torch's own `_memory_viz.py` beside us, where `cargo xtask consumers` has put it: it says the same of what we write
-//! as of what torch wrote, and `stats --format torch` says what it says.
+//! Torch's own `_memory_viz.py`, if `cargo xtask consumers` has installed it: it prints the same about our files as
+//! about torch's, and `stats --format torch` prints the same as it does.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::program::{fixtures, transcript, vramscope};
 
-/// What `_memory_viz.py` prints; `None` if it cannot read the file. Says so and ends the test where it is missing.
+/// The output of `_memory_viz.py`; `None` if it cannot read the file. If it is missing, prints that and ends the test.
 macro_rules! tool_or_skip {
     () => {{
         let folder = std::env::var_os("VRAMSCOPE_CONSUMERS").map(PathBuf::from);
@@ -53,7 +53,7 @@ fn stats_in_torchs_format_is_what_torch_prints() {
         };
         let output = vramscope(&["stats", "--format", "torch", file.to_str().unwrap()]);
         assert!(output.status.success(), "{}", transcript(&output));
-        // `print` ends the line that the text has ended already.
+        // `print` adds a line break to a text that already ends with one.
         let ours = String::from_utf8(output.stdout).unwrap() + "\n";
         assert_eq!(ours, theirs, "{}", file.display());
         compared += 1;

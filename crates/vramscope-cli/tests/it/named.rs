@@ -1,4 +1,4 @@
-//! What files and agents name: what is opened of it, and how often it counts.
+//! Files named by other files and by agents: which are opened, and how often they count.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn overview(named: &str) -> Vec<u8> {
     encode(&Fleet::of(&Place::default(), &source, devices, Detail::All))
 }
 
-/// `brief` opens nothing that an overview from elsewhere names, but for what is in its folder.
+/// `brief` opens only files in the folder of an overview, whatever the overview names.
 #[test]
 fn an_overview_sends_brief_nowhere() {
     let folder = tempfile::tempdir().unwrap();
@@ -55,7 +55,7 @@ fn an_overview_sends_brief_nowhere() {
     assert!(output.status.success(), "{}", transcript(&output));
 }
 
-/// Two names that look alike where they are no UTF-8.
+/// Two names that look alike because they are not UTF-8.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_snapshot_is_dropped_without_a_word() {
@@ -104,7 +104,7 @@ fn the_same_file_counts_once() {
     assert_eq!(budgets.count(), 2, "{checked}");
 }
 
-/// What never ends, or would wait for ever, is no overview.
+/// A file that never ends, or would block for ever, is not an overview.
 #[cfg(unix)]
 #[test]
 fn an_overview_is_a_file_of_a_bounded_length() {
@@ -139,7 +139,7 @@ fn wrong_words_get_the_right_ones() {
     assert!(!colour.contains("as a value"), "{colour}");
     let folder = said(&["convert", "torch-2.15.0/training.pickle", "-o", "tables/"]);
     assert!(
-        folder.contains("a folder's name tells no format"),
+        folder.contains("a folder's name does not imply a format"),
         "{folder}"
     );
     let packed = tempfile::tempdir().unwrap();
@@ -153,14 +153,14 @@ fn wrong_words_get_the_right_ones() {
     assert!(!Path::new("tables").exists());
 }
 
-/// The disk's fullness is told of the dataset, and not of standard output.
+/// A full disk is reported for the dataset, not for standard output.
 #[cfg(unix)]
 #[test]
 fn what_cannot_be_written_is_told_of_the_dataset() {
     let job = Job::new(1, 20_000);
     let mut limited = std::process::Command::new("sh");
     let program = command(&[]).get_program().to_owned();
-    // As a full disk, it comes in the middle of a table.
+    // Like a full disk, it happens in the middle of a table.
     limited.args(["-c", "trap '' XFSZ; ulimit -f 40; exec \"$@\"", "sh"]);
     limited.arg(program).args(["fleet", "pack"]);
     limited.arg(job.runs()).arg("-o").arg(job.dataset());

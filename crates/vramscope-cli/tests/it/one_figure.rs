@@ -1,5 +1,5 @@
-//! One word, one figure: what `docs/GLOSSARY.md` names is the same in every command, on every fixture and on every real
-//! snapshot there is.
+//! One word, one figure: the words of `docs/GLOSSARY.md` have the same value in every command, on every fixture and
+//! every real snapshot available.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,12 +13,12 @@ use crate::program::{all_snapshots, vramscope};
 struct Answers {
     by_command: BTreeMap<&'static str, Value>,
     place: String,
-    /// What was said in different ways.
+    /// Values that disagree.
     contradictions: RefCell<Vec<String>>,
 }
 
 impl Answers {
-    /// What a command says under a key; `None` if it says nothing.
+    /// The value under a key of a command's answer; `None` if there is none.
     fn one(&self, command: &str, key: &str) -> Option<i64> {
         self.by_command.get(command)?[key].as_i64()
     }
@@ -29,7 +29,7 @@ impl Answers {
         Some(rows.iter().filter_map(|row| row[key].as_i64()).sum())
     }
 
-    /// Checks that all who say something say the same, and returns it.
+    /// Checks that all values given are equal, and returns the value.
     fn same(&self, word: &str, said: &[(&str, Option<i64>)]) -> Option<i64> {
         let said: Vec<_> = said
             .iter()
@@ -91,7 +91,7 @@ impl Answers {
         );
     }
 
-    /// Checks what is said of memory at one moment.
+    /// Checks the values for memory at one moment.
     fn check_memory(&self, at: &str, fragmentation: &str, others: &[&str]) {
         let commands = || {
             [at, fragmentation]

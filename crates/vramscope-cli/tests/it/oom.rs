@@ -1,4 +1,4 @@
-//! `oom`: a failure explained, several of them, close calls, and files that hold none.
+//! `oom`: a failure explained, several of them, close calls, and files without any.
 
 use insta::assert_snapshot;
 
@@ -35,7 +35,7 @@ fn without_a_trace() {
     assert_snapshot!(oom(&["torch-2.15.0/state_mode.pickle"]));
 }
 
-/// A request that a shared segment had no room for, one that fragmentation failed, and one retried before.
+/// A request that a shared segment had no room for, one that failed because of fragmentation, and one retried before.
 const STORY: &str = r#"{"segments": [
     {"device": 0, "address": 268435456, "total_size": 62914560, "allocated_size": 20971520, "stream": 0, "segment_type": "large", "blocks": [
         {"address": 268435456, "size": 20971520, "requested_size": 0, "state": "inactive"},
@@ -56,7 +56,7 @@ fn several_failures_and_a_close_call() {
     assert_snapshot!(transcript(&output));
 }
 
-/// What is said of a reason is one row of core's `verdicts`: every command says it.
+/// The words about a reason are one row in core's `verdicts`, which every command uses.
 #[test]
 fn used_up_addresses_are_told_everywhere() {
     let segments = (0..800_u64).map(|stream| {

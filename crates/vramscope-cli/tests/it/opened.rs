@@ -1,4 +1,4 @@
-//! Snapshots that stay open answer what the program prints, and fail with its words.
+//! Snapshots that stay open give the program's answers, and its error messages.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ fn opened(name: &str) -> Opened {
     Opened::bytes(name, &bytes, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// The answer to a question, and what is wrong with it.
+/// The answer to a question, or the error message.
 fn ask(words: &[&str]) -> Result<String, String> {
     let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
     let answer = opened(FILE).ask(&[], &words);
@@ -82,11 +82,11 @@ fn wrong_questions_say_what_is_wrong() {
     let wrong: [(&[&str], &str); 8] = [
         (
             &["convert", "--"],
-            "convert is no question to a snapshot that is open; there are brief",
+            "convert does not work on an open snapshot; these do: brief",
         ),
         (
             &["html", "--json", "--"],
-            "html is no question to a snapshot that is open; there are brief",
+            "html does not work on an open snapshot; these do: brief",
         ),
         (
             &["peak", "--json", "--", "oom"],

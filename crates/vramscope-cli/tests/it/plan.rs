@@ -84,7 +84,7 @@ fn buffers_of_files_that_are_called_the_same() {
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let (first, second): (Vec<_>, Vec<_>) = names.partition(|name| name.starts_with("run1-snap-"));
     assert!(!first.is_empty() && first.len() == second.len());
-    // A folder with many in it is many files, too; and no input is overwritten.
+    // A folder with many files in it counts as many files, too; and no input is overwritten.
     let ranks = folder.path().join("run1");
     std::fs::copy(&file, ranks.join("other.pickle")).unwrap();
     let all = folder.path().join("all.csv");

@@ -169,7 +169,7 @@ const REFUSED: &[(&str, &str, &[&str], i32, &str)] = &[
         "a.png",
         &[],
         1,
-        "this is no memory snapshot",
+        "this is not a memory snapshot",
     ),
 ];
 
@@ -186,7 +186,7 @@ fn what_cannot_be_drawn() {
     }
 }
 
-/// A picture of a small file as text: what is embedded is told by what it is.
+/// A picture of a small file as text; embedded data is replaced by its kind.
 fn svg(further: &[&str]) -> String {
     let arguments = ["plot", "-o", "-", "--format", "svg", "--size", "640x400"];
     let output = vramscope(&[&arguments, further].concat());
@@ -321,7 +321,7 @@ fn two_files_compared() {
     assert_snapshot!(svg(&[&files[..], &["--view", "compare"]].concat()));
 }
 
-/// Every view of every file that has anything, in the smallest size and in a usual one.
+/// Every view of every file with content, in the smallest size and in a usual one.
 fn every_view_of(file: &str, folder: &Path) {
     let picture = folder.join("a.png");
     for view in ["timeline", "segments", "map", "state", "flame", "compare"] {

@@ -1,4 +1,4 @@
-//! Files of torch.profiler, asked like snapshots.
+//! Files of torch.profiler, used like snapshots.
 
 use serde_json::Value;
 
@@ -111,7 +111,7 @@ const TIMELINE: &str = "profiler/timeline-2.15.0-cuda.raw.json.gz";
 fn a_timeline_does_not_tell_of_failures() {
     says(
         &["oom", TIMELINE],
-        &["A memory timeline does not tell of failed requests."],
+        &["A memory timeline does not record failed requests."],
     );
     for word in ["dumped", "overwritten", "No request failed"] {
         assert!(!said(&["oom", TIMELINE]).contains(word), "{word}");

@@ -9,7 +9,7 @@ pub(crate) fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures")
 }
 
-/// Every snapshot among the fixtures, and the real ones where there are some.
+/// Every snapshot among the fixtures, and the real ones if there are any.
 pub(crate) fn all_snapshots() -> Vec<PathBuf> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("VRAMSCOPE_SHARED").map_or(beside, PathBuf::from);
@@ -23,12 +23,12 @@ pub(crate) fn all_snapshots() -> Vec<PathBuf> {
     files.filter(is_pickle).collect()
 }
 
-/// Runs `vramscope` beside the fixtures, so that their names print the same everywhere.
+/// Runs `vramscope` in the fixtures' folder, so that their names print the same everywhere.
 pub(crate) fn vramscope(arguments: &[&str]) -> Output {
     command(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// The same with something on standard input.
+/// The same with text on standard input.
 pub(crate) fn vramscope_reading(arguments: &[&str], input: &[u8]) -> Output {
     let mut command = command(arguments);
     command
@@ -44,7 +44,7 @@ pub(crate) fn vramscope_reading(arguments: &[&str], input: &[u8]) -> Output {
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vramscope"));
     command.args(arguments).current_dir(fixtures());
-    // Whatever the machine has must not change what is printed.
+    // The machine's settings must not change the output.
     for variable in [
         "SSH_CONNECTION",
         "COLUMNS",
@@ -59,7 +59,7 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Everything that came out of a run, readable in a snapshot.
+/// All output of a run, readable in a snapshot.
 pub(crate) fn transcript(output: &Output) -> String {
     let code = output.status.code().unwrap();
     let version = concat!("\"vramscope\": \"", env!("CARGO_PKG_VERSION"), "\"");

@@ -10,7 +10,7 @@ use vramscope_synth::text;
 
 use crate::program::{command, fixtures, transcript, vramscope, vramscope_reading};
 
-/// One rank of a job: a model, activations, and what only the odd one holds.
+/// One rank of a job: a model, activations, and memory that only the odd one holds.
 fn rank(cache_mib: u32) -> Vec<u8> {
     let story = format!(
         "device 0\n\
@@ -24,7 +24,7 @@ fn rank(cache_mib: u32) -> Vec<u8> {
     text::pickle(&story, Producer::Python(2, 8)).unwrap()
 }
 
-/// 64 ranks in a folder of which rank 13 is out of line, among things that are no snapshots.
+/// 64 ranks in a folder, of which rank 13 is out of line, among files that are not snapshots.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
@@ -75,7 +75,7 @@ fn a_folder_of_64_as_json() {
     assert_eq!(difference["change_bytes"], 600_i64 << 20);
 }
 
-/// Damaged ones are named, the others answered for.
+/// Damaged files are named, and the others get answers.
 #[test]
 fn damaged_files_are_told_of_and_the_others_compared() {
     let folder = folder();
@@ -103,7 +103,7 @@ fn damaged_files_are_told_of_and_the_others_compared() {
     assert!(text.contains("all 61 ranks"), "{text}");
 }
 
-/// A budget for one file at a time changes nothing but the time it takes.
+/// A budget for one file at a time changes only the time it takes.
 #[test]
 fn the_budget_does_not_change_the_answer() {
     let folder = folder();

@@ -1,5 +1,5 @@
-//! `record`: the program's own end, what is said then, and the comparison of two recordings. What happens in the program is
-//! tested in `vramscope-launch`, with whose made-up torch these run.
+//! `record`: the program's exit code, the summary, and the comparison of two recordings. What happens inside the
+//! program is tested in `vramscope-launch`, whose fake torch these tests use.
 #![cfg(unix)]
 
 use std::fs;
@@ -14,7 +14,7 @@ use vramscope_core::fleet::names::{named, places_of};
 
 use crate::program::{command, transcript};
 
-/// Records a text as a program of Python. `None` where there is none.
+/// Records a text as a Python program. `None` without Python.
 fn record(folder: &TempDir, arguments: &[&str], script: &str, bytes: &str) -> Option<Output> {
     let python = std::process::Command::new("python3")
         .arg("--version")
@@ -25,7 +25,7 @@ fn record(folder: &TempDir, arguments: &[&str], script: &str, bytes: &str) -> Op
     Some(recording(folder, &all, bytes).output().unwrap())
 }
 
-/// `record` with these arguments, where the made-up torch allocates so many bytes at a time.
+/// `record` with these arguments, where the fake torch allocates this many bytes at a time.
 fn recording(folder: &TempDir, arguments: &[&str], bytes: &str) -> Command {
     let torch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vramscope-launch/tests/torch");
     let mut command = command(&[&["record"], arguments].concat());
@@ -72,7 +72,7 @@ fn the_end_is_the_programs_own_and_what_was_got_is_said() {
     );
 }
 
-/// The program's own options are its own, and those before it are not.
+/// The program's own options are passed on, and those before it are not.
 #[test]
 fn without_dashes_between() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn the_files_of_a_process_are_those_of_one_rank() {
     assert!(!said.contains("2 files"), "{said}");
 }
 
-/// What goes to the whole group reaches the program by itself, and what goes to `record` alone by that.
+/// A signal to the whole group reaches the program directly, and a signal to `record` alone is forwarded.
 #[test]
 fn a_signal_arrives_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -209,7 +209,7 @@ fn two_recordings_are_compared() {
         "{}",
         error(&beyond)
     );
-    // The numbers of processes differ.
+    // The process numbers differ.
     let diff = command(&["diff", "old", "new", "--json"])
         .current_dir(folder.path())
         .output()
@@ -217,7 +217,7 @@ fn two_recordings_are_compared() {
     assert_eq!(diff.status.code(), Some(0), "{}", error(&diff));
 }
 
-/// The texts of source files are nothing odd.
+/// The texts of source files are not reported as odd.
 #[test]
 fn a_snapshot_with_source_is_read_without_a_remark() {
     let folder = tempfile::tempdir().unwrap();
@@ -246,7 +246,7 @@ fn what_cannot_be_started_is_told() {
     assert!(error(&missing).starts_with("error: cannot start /no/such/program"));
     let folder = command(&["record", "--", "/"]).output().unwrap();
     assert_eq!(folder.status.code(), Some(126));
-    // This process has nothing recorded below it, as process 1 may have while other tests run.
+    // This process has nothing recorded below it; process 1 may have, while other tests run.
     let own = std::process::id().to_string();
     let none = command(&["record", "--dump", &own]).output().unwrap();
     assert_eq!(none.status.code(), Some(1));

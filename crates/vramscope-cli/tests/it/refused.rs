@@ -1,4 +1,4 @@
-//! Files that are no snapshots: what is said of them, on standard error, with exit code 1.
+//! Files that are not snapshots: the message on standard error, with exit code 1.
 
 use std::fs;
 

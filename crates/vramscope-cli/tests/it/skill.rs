@@ -1,4 +1,4 @@
-//! `skill`: it is written where it belongs, and what it tells agents to run, runs.
+//! `skill`: it is written to the right place, and the commands it teaches agents work.
 
 use std::fs;
 
@@ -41,7 +41,7 @@ fn a_skill_is_installed_and_its_commands_run() {
         });
         let mut words: Vec<_> = words.collect();
         if ["record", "dry-run"].contains(&words[0]) {
-            // What stands behind is another program's, which is not here.
+            // After it come another program's arguments, which is not installed here.
             words.truncate(
                 words
                     .iter()
@@ -57,7 +57,7 @@ fn a_skill_is_installed_and_its_commands_run() {
     assert!(commands > 7, "{commands}");
 }
 
-/// A repository of somebody else may have links and pipes where the skill is to be.
+/// Somebody else's repository may have links and pipes in the skill's place.
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_through_links_and_no_pipe_is_waited_for() {
@@ -107,7 +107,7 @@ fn nothing_is_written_through_links_and_no_pipe_is_waited_for() {
         assert!(text.contains("nothing is written through it"), "{text}");
         assert_eq!(crate::fleet_others::tree(&mine), before, "{text}");
     }
-    // A folder that the user names may be reached by links.
+    // A folder named by the user may be reached through links.
     let link = folder.path().join("link");
     symlink(&mine, &link).unwrap();
     let installed = command(&["skill", "install", "--dir"])

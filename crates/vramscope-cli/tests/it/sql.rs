@@ -1,4 +1,4 @@
-//! What `vramscope sql` says without its engine: what the tables are, and that this build is without.
+//! `vramscope sql` without its engine: the description of the tables, and the message that this build lacks the engine.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! `stats`: the table by pool and stream, and torch's text where it fails.
+//! `stats`: the table by pool and stream, and torch's text where torch fails.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn stats(arguments: &[&str]) -> String {
     transcript(&vramscope(&[&["stats"], arguments].concat()))
 }
 
-/// A figure of a segment, as PyTorch told it.
+/// A figure of a segment, as reported by PyTorch.
 type Figure = fn(&Segment) -> Option<u64>;
 
 #[test]
@@ -84,7 +84,7 @@ fn help() {
     assert_snapshot!(stats(&["--help"]));
 }
 
-/// Allocated, active and requested are what torch counted itself, to the byte.
+/// Allocated, active and requested bytes are torch's own counts, to the byte.
 #[test]
 fn the_words_mean_what_they_mean_to_torch() {
     let mut compared = 0;

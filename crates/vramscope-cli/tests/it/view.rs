@@ -53,7 +53,7 @@ fn with_the_page_it_serves_page_and_file() {
     assert!(answer.contains(link), "{answer}");
 }
 
-/// In words, and with the address where it is read.
+/// As a message, with the address on standard output.
 #[test]
 fn without_a_browser_it_names_the_address() {
     if !HAS_PAGE {

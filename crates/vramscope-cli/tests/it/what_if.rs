@@ -1,4 +1,4 @@
-//! `what-if`: settings that are suggested, the user's own, and what cannot be answered.
+//! `what-if`: suggested settings, the user's own, and questions without an answer.
 
 use insta::assert_snapshot;
 
@@ -66,7 +66,7 @@ fn help() {
     assert_snapshot!(what_if(&["--help"]));
 }
 
-/// Half the batch fits into 720 MiB, what was recorded does not.
+/// Half the batch fits into 720 MiB, the recorded one does not.
 #[test]
 fn changes_of_the_program_beside_a_capacity() {
     let file = "roles/rules/gpt_bf16_late.pickle.zst";

@@ -1,4 +1,4 @@
-//! Queries and files that are made to break the engine: each was once answered wrongly, or not at all.
+//! Queries and files made to break the engine: each was once answered wrongly, or not at all.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::program::{command, transcript};
 use crate::{FILES, left_in, on_dataset, packed, sql};
 
-/// Asks with little memory, in a folder for temporary files that must be empty afterwards. Returns the exit code and what was
-/// said.
+/// Runs a query with little memory, in a folder for temporary files that must be empty afterwards. Returns the exit
+/// code and the output.
 fn said(query: &str, files: &[&str]) -> (Option<i32>, String) {
     let temporary = tempfile::tempdir().unwrap();
     let arguments = ["sql", "--memory", "256MiB", "--csv", query];
@@ -17,13 +17,13 @@ fn said(query: &str, files: &[&str]) -> (Option<i32>, String) {
     program
         .env("TMPDIR", temporary.path())
         .env_remove("RUST_BACKTRACE");
-    // These were the engine's own once.
+    // These were once the engine's own variables.
     let output = program.env("T", "0").env("B", "0").output().unwrap();
     assert_eq!(left_in(temporary.path()), 0, "{query}");
     (output.status.code(), transcript(&output))
 }
 
-/// A snapshot with so many allocations of one size.
+/// A snapshot with this many allocations of one size.
 fn allocations(path: &Path, count: u64, bytes: u64) {
     let event = |number: u64| json!({ "action": "alloc", "addr": number << 20, "size": bytes, "stream": 0, "time_us": number, "frames": [] });
     let events: Vec<Value> = (0..count).map(event).collect();
@@ -68,7 +68,7 @@ fn functions_are_within_the_memory() {
     assert!(said.contains("give it more with --memory"), "{said}");
 }
 
-/// What fits into the limit with its copies and temporary files is answered.
+/// A query whose copies and temporary files fit into the limit is answered.
 #[test]
 fn what_is_spilled_is_within_the_memory() {
     for query in [

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::program::{command, transcript, vramscope, vramscope_reading};
 
-/// Three ranks, which their names tell in the order of letters: the last is rank 0.
+/// Three ranks, numbered in the order of their names: the last is rank 0.
 const FILES: [&str; 3] = [
     "torch-2.15.0/training.pickle",
     "torch-2.15.0/oom_observer.pickle",
@@ -89,7 +89,7 @@ fn a_dataset_answers_as_its_snapshots() {
     }
 }
 
-/// As for `fleet`, names tell the ranks, or an expression; and the path is the one from here.
+/// As for `fleet`, the ranks come from the names, or from an expression; and the path is relative to here.
 #[test]
 fn ranks_of_snapshots_come_from_their_names() {
     let folder = tempfile::tempdir().unwrap();
@@ -146,7 +146,7 @@ fn wrong_files_are_told() {
     let dataset = folder.path().join("runs.vset");
     let several = sql(&["select 1", dataset.to_str().unwrap(), FILES[0]]);
     assert_eq!(several.status.code(), Some(2), "{}", transcript(&several));
-    // One that cannot be read is reported, and the others are answered.
+    // An unreadable snapshot is reported, and the others are still queried.
     let query = "select count(distinct rank) as ranks from events";
     let missing = sql(&["--csv", query, FILES[0], "missing.pickle", FILES[1]]);
     assert_eq!(missing.status.code(), Some(1));
@@ -239,7 +239,7 @@ fn what_is_asked_is_not_written_over() {
         assert!(said.contains("name another"), "{said}");
         assert_eq!(fs::read(&place).ok(), before, "{out}");
     }
-    // Beside them it may be.
+    // Beside them is allowed.
     for asked in [&snapshots, &dataset] {
         let out = folder.path().join("answer.parquet");
         let [asked, out] = [asked, &out].map(|path| path.to_str().unwrap());
@@ -259,7 +259,7 @@ fn columns_without_a_value_are_shown() {
     assert_eq!(lines, [&["job", "rank", "nothing"][..], &["0"]], "{text}");
 }
 
-/// The query of the example in `--help` is one that reads files.
+/// The query in the example of `--help` is one that reads files.
 #[test]
 fn the_example_of_a_plan_names_files() {
     let help = String::from_utf8(vramscope(&["sql", "--help"]).stdout).unwrap();

@@ -1,9 +1,9 @@
-//! Questions that a snapshot answers: one file, one question. Results are data.
+//! Analyses of a snapshot. Each file answers one question and returns data.
 //!
-//! The rooms from the bottom to the top; each uses only those before it:
-//! [`time`], [`code`], [`memory`], [`roles`], [`recording`], [`properties`], [`search`], [`groups`], [`compare`], [`report`].
+//! The modules from the bottom up; each uses only those before it: [`time`], [`code`], [`memory`], [`roles`],
+//! [`recording`], [`properties`], [`search`], [`groups`], [`compare`], [`report`].
 
-// Lowest first: a module uses those of groups above its own.
+// Lowest first.
 
 pub mod time;
 

@@ -9,7 +9,7 @@ pub(super) fn is_signature(name: &str) -> bool {
     name.contains("::") || name.contains(['(', '<', ' '])
 }
 
-/// What a compiler appends to the name of a copy of a function (`.isra.0`), and the name before it.
+/// Splits off what a compiler appends to the name of a copy of a function (`.isra.0`).
 fn split_clone(name: &str) -> Option<(&str, &str)> {
     let (rest, number) = name.rsplit_once('.')?;
     let (function, kind) = rest.rsplit_once('.')?;
@@ -18,8 +18,7 @@ fn split_clone(name: &str) -> Option<(&str, &str)> {
 }
 
 impl Anonymiser {
-    /// A function whose file does not make it public. In the files of PyTorch (`is_torch`), names of public words
-    /// stay.
+    /// A function in a file that is not public. In PyTorch's files (`is_torch`), names made of public words stay.
     pub(super) fn function(&self, name: &str, file: &str, is_torch: bool) -> String {
         if self.keeps(name) || public::is_function(name) || name.is_empty() {
             return name.to_owned();
@@ -47,7 +46,7 @@ impl Anonymiser {
         self.parts(name, is_torch || is_target)
     }
 
-    /// A name with dots. `is_torch`: up to the first that is hashed, parts of public words stay.
+    /// A dotted name. With `is_torch`, parts made of public words stay, up to the first part that is hashed.
     fn parts(&self, name: &str, mut is_torch: bool) -> String {
         let (name, clone) = split_clone(name).unwrap_or((name, ""));
         let parts = name.split('.').map(|part| {
@@ -61,7 +60,7 @@ impl Anonymiser {
         parts.collect::<Vec<_>>().join(".") + clone
     }
 
-    /// A word of C or C++ that stands in no public namespace. What its beginning tells about it stays.
+    /// A word of C or C++ that is in no public namespace. A beginning that identifies its library stays.
     fn identifier(&self, word: &str) -> String {
         match public::c_beginning(word) {
             _ if public::is_keyword(word) => word.to_owned(),
@@ -119,16 +118,16 @@ impl Anonymiser {
         }
     }
 
-    /// A C++ signature. Names of public words in a public namespace stay, other names are hashed, and punctuation stays.
+    /// A C++ signature. Names made of public words stay in public namespaces, other names are hashed, punctuation stays.
     pub(super) fn signature(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
-        // Per open bracket: whether the name before it is public, because that name continues after the bracket.
+        // For each open bracket: whether the name before it is public, because that name continues after the bracket.
         let mut open = Vec::new();
         let (mut is_public, mut rest) = (false, text);
         while let Some(first) = rest.chars().next() {
             if first.is_ascii_digit() {
                 let (number, after) = rest.split_at(numbers::group_end(rest, is_part));
-                // No name of C++ begins with a digit.
+                // No C++ name begins with a digit.
                 if numbers::is_literal(number) && !out.ends_with("::") {
                     out.push_str(number);
                 } else {
@@ -166,7 +165,7 @@ impl Anonymiser {
     }
 }
 
-/// Whether a character belongs to a word of C++. Whatever is beyond ASCII does.
+/// Whether a character can be part of a C++ word. Everything outside ASCII can.
 fn is_part(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_' || !character.is_ascii()
 }

@@ -1,6 +1,6 @@
-//! Patterns of names that somebody wants to keep.
+//! Patterns of names that the user wants to keep.
 
-/// A pattern for a whole name, in which `*` stands for any text, and every other character for itself.
+/// A pattern for a whole name. `*` matches any text, every other character only itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(String);
 

@@ -4,7 +4,7 @@ use super::{Anonymiser, numbers, public};
 use crate::analysis::memory::settings::is_known;
 use crate::transfer::Rename;
 
-/// Values of settings that are words.
+/// Words that occur as values of settings.
 const VALUES: [&str; 5] = [
     "True",
     "False",
@@ -14,14 +14,14 @@ const VALUES: [&str; 5] = [
 ];
 
 impl Anonymiser {
-    /// A label given by the user or the allocator. Public words, numbers that count and punctuation stay, so
+    /// A label given by the user or the allocator. Public words, numbers of steps and the like, and punctuation stay, so
     /// `train_step 12` is still a step with a number.
     pub(super) fn label(&self, text: &str) -> String {
         if self.keeps(text) {
             return text.to_owned();
         }
         let mut out = String::with_capacity(text.len());
-        // Whether a word that counts is the last one.
+        // Whether the last word was a counting word.
         let (mut counts, mut place) = (false, 0);
         while let Some(first) = text[place..].chars().next() {
             let rest = &text[place..];
@@ -60,7 +60,7 @@ impl Anonymiser {
         out
     }
 
-    /// The text of the allocator's environment variable: known keys, and the values that they can have.
+    /// The text of the allocator's environment variable: known keys and their possible values stay.
     pub(super) fn setting(&self, text: &str) -> String {
         if self.keeps(text) {
             return text.to_owned();
@@ -127,7 +127,7 @@ impl Anonymiser {
     }
 }
 
-/// Whether a character belongs to a word of a label. Whatever is beyond ASCII does.
+/// Whether a character can be part of a word in a label. Everything outside ASCII can.
 fn is_part(character: char) -> bool {
     character.is_ascii_alphanumeric() || !character.is_ascii()
 }
@@ -136,8 +136,8 @@ fn end_of(text: &str, is_end: impl Fn(char) -> bool) -> usize {
     text.find(is_end).unwrap_or(text.len())
 }
 
-/// The length of the C++ name at the beginning of a text. A number at its end that is only the first of several is left to
-/// them.
+/// The length of the C++ name at the beginning of a text. A number at its end that begins a group of
+/// numbers belongs to the group.
 fn signature_end(text: &str) -> usize {
     let end = end_of(text, |character| " \t\n\"',;".contains(character));
     let is_of_name = |character| is_part(character) || character == '_';
@@ -149,13 +149,12 @@ fn signature_end(text: &str) -> usize {
     }
 }
 
-/// Whether it is a word that counts with its number: `layer3`.
+/// Whether the text is a counting word with its number, such as `layer3`.
 fn is_counted_word(text: &str) -> bool {
     let word = text.trim_end_matches(|character: char| character.is_ascii_digit());
     public::is_counting_word(word) && numbers::is_count(&text[word.len()..])
 }
 
-/// Whether a setting can have this value.
 fn is_value(text: &str) -> bool {
     let is_power = |text: &str| text.parse().is_ok_and(u32::is_power_of_two);
     let is_division = |text: &str| {

@@ -1,27 +1,26 @@
-//! Numbers in texts: which of them stay.
+//! Decides which numbers in texts stay.
 
-/// Most digits of a number that stands alone.
 const ALONE: usize = 4;
 
-/// Most digits of a number, or of two, after a word that counts (`step 120000`, `step 12/100`).
+/// Most digits of a number, or of two, after a counting word (`step 120000`, `step 12/100`).
 const COUNTED: usize = 7;
 
-/// Whether it is a number of at most `most` digits.
+/// Whether the text is a number of at most `most` digits.
 fn is_short(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a number may stay wherever it is: one of up to 4 digits.
+/// Whether a number may stay anywhere: one of up to 4 digits.
 pub(super) fn is_small(text: &str) -> bool {
     is_short(text, ALONE)
 }
 
-/// Whether a number may stay as the number of a line: one of up to 6 digits.
+/// Whether a number may stay as a line number: one of up to 6 digits.
 pub(super) fn is_line(text: &str) -> bool {
     is_short(text, 6)
 }
 
-/// Whether it is what follows a word that counts: `12` or `12/100`.
+/// Whether the text can follow a counting word: `12` or `12/100`.
 pub(super) fn is_count(text: &str) -> bool {
     match text.split_once('/') {
         Some((count, of)) => {
@@ -31,7 +30,7 @@ pub(super) fn is_count(text: &str) -> bool {
     }
 }
 
-/// Whether it is a number in a C++ name: `128`, `0x7f`, `16ul`.
+/// Whether the text is a number in a C++ name: `128`, `0x7f`, `16ul`.
 pub(super) fn is_literal(text: &str) -> bool {
     let digits = text.trim_end_matches(['u', 'l', 'U', 'L']);
     match digits.strip_prefix("0x") {
@@ -42,8 +41,9 @@ pub(super) fn is_literal(text: &str) -> bool {
     }
 }
 
-/// The length of a group of numbers at the beginning of a text: an address, a date, the number of a card or a phone.
-/// Its parts (`is_part`) begin with digits, but for the first, and have nothing but punctuation between them.
+/// The length of the group of numbers at the beginning of a text: an address, a date, a card number, a phone number.
+/// Each part but the first begins with a digit, and only punctuation is between parts. `is_part` says which characters
+/// make up a part.
 pub(super) fn group_end(text: &str, is_part: impl Fn(char) -> bool) -> usize {
     let end_of = |from: usize| {
         text[from..]
@@ -61,7 +61,6 @@ pub(super) fn group_end(text: &str, is_part: impl Fn(char) -> bool) -> usize {
     }
 }
 
-/// Whether a digit is in it.
 pub(super) fn has_digit(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_digit())
 }

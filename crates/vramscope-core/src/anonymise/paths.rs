@@ -1,19 +1,19 @@
-//! Anonymises paths: folder by folder, and the file without its ending.
+//! Anonymises paths: folder by folder, and the file name without its extension.
 
 use super::{Anonymiser, numbers, public, words};
 
-/// What a file's path tells about the functions in it.
+/// How public the functions in a file are, judged by its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
-    /// Somebody's own.
+    /// The user's own.
     Own,
-    /// In a folder or under a name that is PyTorch's or Python's, but could be somebody's: public words stay.
+    /// Under a folder or file name of PyTorch or Python that somebody else may use too: names made of public words stay.
     Likely,
-    /// In an installed package or in Python itself: all names stay.
+    /// In an installed package or in Python itself: every name stays.
     Public,
 }
 
-/// A path to show.
+/// An anonymised path.
 pub(super) struct Path {
     pub(super) text: String,
     pub(super) place: Place,
@@ -59,7 +59,7 @@ impl Anonymiser {
         Path { text, place }
     }
 
-    /// A folder. Prefixes by which caches and notebooks are recognised stay.
+    /// A folder. The prefixes that identify caches and notebooks stay.
     fn folder(&self, name: &str) -> String {
         const BEGINNINGS: [&str; 4] = ["torchinductor_", "ipykernel_", "conda-", "python-split_"];
         let mut beginnings = BEGINNINGS.into_iter();
@@ -108,9 +108,8 @@ fn name_of(part: &str) -> &str {
     part.strip_suffix(['/', '\\']).unwrap_or(part)
 }
 
-/// Whether the parts of a path are names, as installed files have them: no dots or escapes (`%2e%2e`) that lead
-/// elsewhere, nothing that a file's name cannot have (`?token=`), no folder that is called like a file, and a file that is
-/// one by its ending.
+/// Whether the parts of a path look like those of installed files: no dots or escapes (`%2e%2e`) that lead elsewhere, no
+/// characters that a file name cannot have (`?token=`), no folder with the extension of a source file, and a file with one.
 fn are_names(parts: &[&str]) -> bool {
     let is_name = |part: &&str| {
         let mut letters = part.chars();
@@ -124,7 +123,7 @@ fn are_names(parts: &[&str]) -> bool {
     parts.iter().all(is_name) && is_source(file) && !folders.iter().any(|part| is_source(part))
 }
 
-/// Whether a part of a path is a source file or a library (`libtorch_cpu.so.2`) by its ending.
+/// Whether a part of a path has the extension of a source file or a library (`libtorch_cpu.so.2`).
 fn is_source(part: &str) -> bool {
     let is_digit = |letter: char| letter == '.' || letter.is_ascii_digit();
     let unversioned = match part.split_once(".so.") {
@@ -135,14 +134,14 @@ fn is_source(part: &str) -> bool {
     unversioned.len() < part.len() || ending.is_some_and(public::is_ending)
 }
 
-/// The parts of a path without some, as a path.
+/// Joins the parts of a path, leaving some out.
 fn below(names: &[&str], without: &[&str]) -> String {
     let names = names.iter().copied();
     let names = names.filter(|name| !without.contains(name));
     names.collect::<Vec<_>>().join("/")
 }
 
-/// The index of the first public part of a path, and the place that it makes.
+/// The index of the first public part of a path, and how public the path is from there on.
 fn public_from(names: &[&str]) -> Option<(usize, Place)> {
     if names.contains(&"..") {
         return None;
@@ -152,7 +151,7 @@ fn public_from(names: &[&str]) -> Option<(usize, Place)> {
         return public::is_lone_module(module).then_some((0, Place::Likely));
     }
     let at = |place: usize| names.get(place).copied().unwrap_or_default();
-    // The last one counts, because an environment may lie in another one's folder. Installed packages lie below the
+    // The last match counts, because one environment may lie in another one's folder. Installed packages lie below the
     // standard library, but do not belong to it.
     if let Some(site) = names.iter().rposition(|name| public::is_site(name)) {
         let is_folder = names.len() > site + 2;
@@ -176,7 +175,7 @@ fn public_from(names: &[&str]) -> Option<(usize, Place)> {
         .rposition(|name| public::is_python_source(name))
     {
         let file = below(&names[source + 1..], &[".", "work", "build-static"]);
-        // What conda's build appends to its name is hashed.
+        // Whatever conda's build appends to the name is hashed.
         let from = source + usize::from(at(source).contains('_'));
         return public::is_python_source_file(&file).then_some((from, Place::Public));
     }

@@ -1,11 +1,11 @@
-//! Names that reveal nothing about anybody: those of public packages, of Python and of PyTorch.
+//! Names that reveal nothing private: those of public packages, of Python and of PyTorch.
 
 /// Whether a list of words separated by spaces contains a word.
 fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
 }
 
-/// Packages on PyPI and conda-forge that training code uses, by the names of their folders or single files.
+/// Packages on PyPI and conda-forge that training code uses, by the name of their folder or single file.
 const PACKAGES: &str = "\
     IPython PIL _pytest absl accelerate aiohttp anyio apex asgiref bitsandbytes click colossalai \
     composer cuda cudf cuml cupy cv2 dask datasets debugpy decorator deepspeed dgl diffusers einops einx \
@@ -20,7 +20,7 @@ const PACKAGES: &str = "\
 
 /// Whether a folder (or else a file) in `site-packages` belongs to a public package.
 pub(super) fn is_package(component: &str, is_folder: bool) -> bool {
-    // A module of one file has no folder.
+    // A single-file module has no folder.
     match component.strip_suffix(".py") {
         Some(module) => !is_folder && is_in(PACKAGES, module),
         None => is_folder && component != "decorator" && is_in(PACKAGES, component),
@@ -33,7 +33,7 @@ const FOLDERS: &str = "\
     miniconda3 mnt opt root src tmp usr venv workspace .cargo registry git rustc rustlib \
     pytorch torch aten c10 Objects Include libstdc++-v3 build-static .triton cache";
 
-/// Whether a folder's name reveals nothing wherever it is.
+/// Whether a folder's name reveals nothing, wherever the folder is.
 pub(super) fn is_folder(component: &str) -> bool {
     let is_drive = matches!(component.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic());
     is_drive
@@ -43,12 +43,12 @@ pub(super) fn is_folder(component: &str) -> bool {
         || is_in(FOLDERS, component)
 }
 
-/// Whether it is a folder of installed packages.
+/// Whether this is a folder of installed packages.
 pub(super) fn is_site(component: &str) -> bool {
     matches!(component, "site-packages" | "dist-packages")
 }
 
-/// Whether it is named like the folder of the standard library or the one above it: `python3.12`, `Python311`.
+/// Whether this is named like the folder of the standard library or its parent: `python3.12`, `Python311`.
 pub(super) fn is_python(component: &str) -> bool {
     let version = component
         .strip_prefix("python")
@@ -56,7 +56,7 @@ pub(super) fn is_python(component: &str) -> bool {
     version.is_some_and(is_version)
 }
 
-/// Whether it is named like a build folder of Python: `Python-3.11.1`, `python-3.12.2`, `python-split_1715024085344`.
+/// Whether this is named like a build folder of Python: `Python-3.11.1`, `python-3.12.2`, `python-split_1715024085344`.
 pub(super) fn is_python_source(component: &str) -> bool {
     let version = component
         .strip_prefix("python-")
@@ -64,7 +64,7 @@ pub(super) fn is_python_source(component: &str) -> bool {
     version.is_some_and(|version| version.starts_with("split_") || is_version(version))
 }
 
-/// Whether it is a version of Python: `3`, `3.12`, `311`, `3.11.1`.
+/// Whether the text is a version of Python: `3`, `3.12`, `311`, `3.11.1`.
 fn is_version(text: &str) -> bool {
     let is_part = |part: &str| {
         (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
@@ -80,7 +80,7 @@ pub(super) fn is_torch_source(component: &str) -> bool {
     matches!(component, "torch" | "aten" | "c10" | "caffe2" | "build")
 }
 
-/// Files of the C library, by their whole paths.
+/// Files of the C library, by their whole path.
 pub(super) fn is_libc_file(path: &str) -> bool {
     const FILES: &str = "\
         ./csu/../csu/libc-start.c ../csu/libc-start.c ./csu/../sysdeps/nptl/libc_start_call_main.h \
@@ -91,7 +91,7 @@ pub(super) fn is_libc_file(path: &str) -> bool {
     is_in(FILES, path)
 }
 
-/// Files of Python's source, by their paths below its folder.
+/// Files of Python's source, by their path below its folder.
 pub(super) fn is_python_source_file(path: &str) -> bool {
     const FILES: &str = "\
         Include/cpython/abstract.h Include/internal/pycore_call.h Include/internal/pycore_ceval.h \
@@ -179,7 +179,7 @@ pub(super) fn is_standard(component: &str) -> bool {
     let stem = ENDINGS
         .iter()
         .find_map(|ending| component.strip_suffix(ending));
-    // Built for a version of Python and a platform.
+    // Built for one version of Python and one platform.
     let is_binary = |stem: &str| {
         const PLATFORMS: [&str; 4] = ["", "-x86_64-linux-gnu", "-aarch64-linux-gnu", "-darwin"];
         let parts = stem.split_once(".cpython-");
@@ -202,21 +202,20 @@ pub(super) fn is_frozen_module(name: &str) -> bool {
         )
 }
 
-/// Modules of the standard library whose files occur without a folder, from the profiler.
+/// Modules of the standard library whose files occur without a folder in the profiler's output.
 pub(super) fn is_lone_module(name: &str) -> bool {
     const MODULES: &str = "\
         _collections_abc abc codecs contextlib functools os queue runpy selectors site socketserver threading zipimport";
     is_in(MODULES, name)
 }
 
-/// Endings of source files.
 pub(super) fn is_ending(ending: &str) -> bool {
     const ENDINGS: &str = "\
         a c cc cpp cu cuh cxx dll h hh hpp ipynb pxd py pyc pyd pyw pyx so";
     is_in(ENDINGS, ending)
 }
 
-/// Function names given by PyTorch or the language, whoever wrote the function.
+/// Function names that PyTorch or the language prescribes, whoever wrote the function.
 pub(super) fn is_function(name: &str) -> bool {
     const FUNCTIONS: &str = "\
         ?? <dictcomp> <genexpr> <lambda> <listcomp> <locals> <module> <setcomp> __call__ __create_fn__ \
@@ -227,10 +226,10 @@ pub(super) fn is_function(name: &str) -> bool {
     name == "<unwind unsupported>" || is_in(FUNCTIONS, name)
 }
 
-/// The beginning of a C function's name by which it belongs to CPython, Cython, the C library, PyTorch or CUDA's
-/// libraries. By itself it makes nothing public.
+/// The prefix that identifies a C function as one of CPython, Cython, the C library, PyTorch or CUDA's libraries. The
+/// prefix alone does not make a name public.
 pub(super) fn c_beginning(name: &str) -> Option<&'static str> {
-    /// A capital or `_` follows.
+    /// Prefixes that a capital or `_` follows.
     const WORDS: [&str; 9] = [
         "Py", "_Py", "THP", "cublasLt", "cublas", "cudnn", "cuda", "cu", "nccl",
     ];
@@ -282,7 +281,7 @@ pub(super) fn is_keyword(word: &str) -> bool {
     is_in(WORDS, word)
 }
 
-/// Whether a compiler marks copies and parts of functions by a word, with a number after it.
+/// Whether this is a suffix by which a compiler marks copies and parts of functions, with a number after it.
 pub(super) fn is_clone(word: &str) -> bool {
     is_in(
         "clone cold constprop isra llvm localalias lto_priv part",
@@ -290,17 +289,16 @@ pub(super) fn is_clone(word: &str) -> bool {
     )
 }
 
-/// Words of labels whose number is a step, a layer, a rank.
+/// Words in labels that are followed by the number of a step, a layer, a rank.
 pub(super) const COUNTING: &str = "\
     step steps Step iteration Iteration iter epoch epochs Epoch batch minibatch layer layers Layer rank Rank ProfilerStep \
     Region";
 
-/// Whether it is one of [`COUNTING`].
 pub(super) fn is_counting_word(word: &str) -> bool {
     is_in(COUNTING, word)
 }
 
-/// Other words of labels: those of training, and those that torch, its profiler and its compiler use.
+/// Other words in labels: those of training, and those of torch, its profiler and its compiler.
 pub(super) fn is_label_word(word: &str) -> bool {
     const WORDS: &str = "\
         train training eval evaluation validation val test forward backward phase loss zero grad optimizer Optimizer DataLoader enumerate \

@@ -1,14 +1,14 @@
-//! What stays in an anonymous snapshot, said once: the code follows these rules, help and docs quote them, and tests
-//! hold their examples.
+//! The one list of what stays in an anonymous snapshot: the code follows these rules, help and docs quote them, and
+//! tests check their examples.
 
-/// A rule of what stays.
+/// A rule for what stays.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Its short name.
+    /// The short name.
     pub name: &'static str,
-    /// What stays, in one sentence or two.
+    /// What stays, in one or two sentences.
     pub stays: &'static str,
-    /// Texts, and what becomes of them, with `*` for each hash.
+    /// Texts and their replacements, with `*` for each hash.
     pub examples: &'static [(Kind, &'static str, &'static str)],
 }
 
@@ -17,7 +17,7 @@ pub struct Rule {
 pub enum Kind {
     /// The path of a file.
     File,
-    /// The name of a function in a file that no rule knows.
+    /// The name of a function in a file that no rule covers.
     Function,
     /// An annotation, or a text of metadata.
     Label,
@@ -25,7 +25,7 @@ pub enum Kind {
     Setting,
 }
 
-/// All rules, in the order in which people should read them.
+/// All rules, in the order for reading.
 pub const RULES: [Rule; 10] = [
     Rule {
         name: "Packages",

@@ -1,9 +1,9 @@
-//! What becomes of single names; whole files are in the crate's integration tests.
+//! Replacements of single names; whole files are in the crate's integration tests.
 
 use super::{Anonymiser, Kind, Pattern, RULES, public};
 use crate::transfer::{Rename, Role};
 
-/// Hashes become `*`, so that a test shows what is kept.
+/// Replaces hashes by `*`, so that a test shows what is kept.
 fn starred(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -103,10 +103,10 @@ fn own_paths_are_hashed_and_public_ones_kept() {
     }
 }
 
-/// A file of the user.
+/// One of the user's own files.
 const OWN: &str = "/home/alice/train.py";
 
-/// Functions with their files, and what becomes of them.
+/// Functions with their files, and their replacements.
 const FUNCTIONS: [(&str, &str, &str); 18] = [
     ("attend.part.3", "/home/alice/k.c", "*.part.3"),
     ("attend", OWN, "*"),
@@ -253,7 +253,6 @@ fn words_that_count_are_named_by_their_rule() {
     }
 }
 
-/// Places that look public and are not.
 #[expect(clippy::too_many_lines, reason = "a list")]
 #[test]
 fn places_that_only_look_public_are_hashed() {
@@ -328,7 +327,6 @@ fn places_that_only_look_public_are_hashed() {
     }
 }
 
-/// Names that look public and are not.
 #[test]
 fn names_that_only_look_public_are_hashed() {
     for name in [
@@ -363,7 +361,7 @@ fn names_that_only_look_public_are_hashed() {
     }
 }
 
-/// Addresses, dates, numbers of people, cards and phones; also where names of C++ are expected.
+/// Addresses, dates, phone numbers, card numbers and the like, also where C++ names are expected.
 #[test]
 fn numbers_that_can_identify_are_hashed() {
     for text in [

@@ -1,7 +1,7 @@
-//! Names that consist only of words that PyTorch's, Python's, C++'s and CUDA's own names consist of.
+//! Recognises names made only of words that occur in the names of PyTorch, Python, C++ and CUDA.
 //!
 //! Such names stay in public places: PyTorch's and C++'s namespaces, PyTorch's folders, C functions with a public
-//! beginning. One unknown word, and the whole name is hashed.
+//! beginning. A single unknown word makes the whole name hashed.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     lines.flat_map(|line| line.split(' ')).collect()
 });
 
-/// Most digits in a name. More could be somebody's number.
+/// Most digits in a name. More could be a private number.
 const MOST_DIGITS: usize = 4;
 
 /// Whether an identifier consists of public words (`structured_cat_out_cuda`, `AddmmBackward0`) and at most

@@ -10,7 +10,7 @@ use crate::ErrorKind;
 
 const PLACE: &str = "in the middle of gzip data";
 
-/// The members' contents, one after another. Data after the last member is passed over, as by gzip.
+/// The members' contents, one after another. Data after the last member is skipped, as by gzip.
 pub(super) struct GzipReader<'a> {
     source: Layer<'a>,
     /// `None` after the last member.

@@ -36,7 +36,6 @@ static BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The bytes of the page's first embedded file.
 pub(super) struct HtmlReader<'a> {
     /// `None` after its end.
     payload: Option<DecoderReader<'static, GeneralPurpose, Quoted<'a>>>,
@@ -89,7 +88,7 @@ impl Read for HtmlReader<'_> {
         {
             let mut rest = payload.into_inner();
             let counted = rest.count_further(&self.counters);
-            // What follows in a page is its own.
+            // The rest of the page is not data.
             let _has_other = rest.source.drain().map_err(io::Error::other)?;
             counted.map_err(io::Error::other)?;
         }
@@ -97,7 +96,7 @@ impl Read for HtmlReader<'_> {
     }
 }
 
-/// The producer of the page.
+/// The program that wrote the page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Torch,
@@ -151,7 +150,7 @@ impl Read for Quoted<'_> {
 }
 
 impl Quoted<'_> {
-    /// Moves on to the next file's base64; `false` if there is none.
+    /// Continues with the next file's base64; `false` if there is none.
     fn next_file(&mut self) -> Result<bool, ErrorKind> {
         match self.kind {
             Kind::Torch => next_file(&mut self.source),
@@ -182,7 +181,7 @@ impl Quoted<'_> {
     }
 }
 
-/// Consumes up to and including `const local_files`, or up to a file of our own.
+/// Consumes up to and including `const local_files`, or up to a file embedded by vramscope.
 fn find_files(source: &mut Layer<'_>) -> Result<Kind, ErrorKind> {
     let (torch, own) = (memmem::Finder::new(FILES), memmem::Finder::new(OWN_FILE));
     let mut is_torch_2_0 = false;
@@ -208,7 +207,7 @@ fn find_files(source: &mut Layer<'_>) -> Result<Kind, ErrorKind> {
     }
 }
 
-/// Consumes the opening tag of a file of our own. A name never contains `>`.
+/// Consumes the opening tag of a file embedded by vramscope. A name never contains `>`.
 fn open_own(source: &mut Layer<'_>) -> Result<bool, ErrorKind> {
     let head = source.peek(OWN_FILE.len() + MAX_STRING_BYTES);
     let head = head.map_err(|error| kind_of(&error))?;

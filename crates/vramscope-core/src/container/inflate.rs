@@ -10,22 +10,22 @@ use crate::ErrorKind;
 /// Window of 32 KiB, the largest of deflate, as its base-2 logarithm.
 const WINDOW_BITS: u8 = 15;
 
-/// A stream of deflate while it is read.
+/// A deflate stream being read.
 ///
-/// What was unpacked before a damaged place is handed out before the damage is told. So the contents of a damaged file do
-/// not depend on how its bytes arrive.
+/// Everything that was unpacked before damage is returned before the damage is reported. So the contents of a damaged file
+/// do not depend on how its bytes arrive.
 pub(super) struct Inflate {
     stream: Decompress,
-    /// The place for [`ErrorKind::Truncated`].
+    /// What to name in [`ErrorKind::Truncated`].
     place: &'static str,
-    /// The error for words about damage.
+    /// Makes the error from a description of the damage.
     damaged: fn(&str) -> ErrorKind,
-    /// The damage that follows what was handed out last. The library tells it once.
+    /// Damage to report by the next read. The library reports it only once.
     failure: Option<ErrorKind>,
 }
 
 impl Inflate {
-    /// Reads bare deflate data.
+    /// Reads raw deflate data.
     pub(super) fn bare(place: &'static str, damaged: fn(&str) -> ErrorKind) -> Self {
         Self {
             stream: Decompress::new(false),
@@ -35,7 +35,7 @@ impl Inflate {
         }
     }
 
-    /// Reads a member of gzip: its header, its data, and its check sum, which is verified.
+    /// Reads a gzip member: its header, its data, and its check sum, which is verified.
     pub(super) fn gzip(place: &'static str, damaged: fn(&str) -> ErrorKind) -> Self {
         Self {
             stream: Decompress::new_gzip(WINDOW_BITS),
@@ -45,7 +45,7 @@ impl Inflate {
         }
     }
 
-    /// Reads the next bytes; 0 at the end of the stream. `left`: the packed bytes still to come, if they are known.
+    /// Reads the next bytes; 0 at the end of the stream. `left`: the packed bytes still to come, if known.
     ///
     /// # Errors
     /// [`ErrorKind::Truncated`], damage, or what `source` fails with.
@@ -78,7 +78,7 @@ impl Inflate {
                         Some("incorrect data check" | "incorrect length check") => {
                             ErrorKind::CheckSum("gzip")
                         }
-                        // The library's other words depend on how the bytes arrive.
+                        // The library's other messages depend on how the bytes arrive.
                         _ => (self.damaged)("the compressed bytes make no sense"),
                     };
                     if produced == 0 {

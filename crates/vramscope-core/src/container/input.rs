@@ -7,10 +7,10 @@ use crate::ErrorKind;
 /// Most bytes of an opcode with its fixed-size argument, rounded up.
 pub(crate) const WINDOW: usize = 16;
 
-/// Bytes asked of the reader at once.
+/// Bytes requested from the reader at once.
 const CHUNK: usize = 256 << 10;
 
-/// Bytes of a text at the end of a chunk, for which the buffer need not grow.
+/// Bytes of a text beyond the end of a chunk that fit without growing the buffer.
 const LEFT_OVER: usize = 4 << 10;
 
 /// A buffered reader. Opcodes are read from windows, so that not every byte needs a bounds check.
@@ -19,9 +19,7 @@ pub(crate) struct Input<'a> {
     buffer: Vec<u8>,
     /// Read position in `buffer`.
     pos: usize,
-    /// End of the valid bytes in `buffer`.
     end: usize,
-    /// Bytes before `buffer[0]`.
     base: u64,
     at_eof: bool,
     /// The reader's failure. It is reported once all bytes before it have been used.
@@ -56,7 +54,6 @@ impl<'a> Input<'a> {
         self.at_eof && self.pos == self.end
     }
 
-    /// The buffered bytes.
     pub(crate) fn buffered(&self) -> &[u8] {
         self.buffer.get(self.pos..self.end).unwrap_or(&[])
     }
@@ -107,7 +104,7 @@ impl<'a> Input<'a> {
         let mut wanted = 256;
         loop {
             self.fill(wanted)?;
-            // How much is in the buffer depends on how the bytes come in, so that what follows must not be looked at.
+            // How much is buffered depends on how the bytes arrive, so bytes beyond the longest line must not count.
             let looked_at = self.end.min(self.pos.saturating_add(max).saturating_add(1));
             if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.pos..looked_at]) {
                 let start = self.pos;
@@ -128,8 +125,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Drops the buffered bytes, after reading more if there are none. Returns their number, and whether any was not
-    /// NUL.
+    /// Drops the buffered bytes, after reading more if there are none. Returns their number, and whether any is not NUL.
     fn take_rest(&mut self) -> Result<(usize, bool), ErrorKind> {
         if self.pos == self.end {
             self.fill(1)?;
@@ -205,7 +201,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// A container's own error travels inside the `io::Error`.
+/// Takes a container's own error out of the `io::Error` that carries it.
 fn read_error(error: &std::io::Error) -> ErrorKind {
     if error.kind() == IoErrorKind::UnexpectedEof {
         return ErrorKind::Truncated("in the middle of compressed data");
@@ -224,7 +220,7 @@ mod tests {
     use super::*;
     use std::io::{BufReader, Read};
 
-    /// Gives so many bytes at a time.
+    /// Returns at most so many bytes per read.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {

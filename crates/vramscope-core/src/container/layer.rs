@@ -10,20 +10,17 @@ use super::Counters;
 use crate::ErrorKind;
 use crate::limits::PACKED_BYTES;
 
-/// Bytes of lookahead.
 pub(super) const LOOKAHEAD: usize = 64 << 10;
 
-/// A buffered reader that can look ahead and remembers why it stopped.
 pub(super) struct Layer<'a> {
     inner: Box<dyn Read + 'a>,
     buffer: Box<[u8]>,
     pos: usize,
     end: usize,
-    /// Bytes read so far.
     read_bytes: u64,
-    /// They limit them; `None` for the file itself.
+    /// Counters with the limit of the bytes; `None` for the file itself.
     counters: Option<Rc<Counters>>,
-    /// Whether all of them are compressed.
+    /// Whether all bytes are compressed data.
     is_packed: bool,
     at_eof: bool,
     /// Whether more bytes were requested than the data has.
@@ -32,7 +29,6 @@ pub(super) struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// The bytes of a file.
     pub(super) fn new(inner: Box<dyn Read + 'a>) -> Self {
         Self {
             inner,
@@ -109,7 +105,6 @@ impl<'a> Layer<'a> {
         Ok(self.buffer.get(self.pos..self.end).unwrap_or_default())
     }
 
-    /// Counts bytes that were read.
     fn count(&mut self, read: usize) -> Result<usize, ErrorKind> {
         self.read_bytes += read as u64;
         if let Some(counters) = &self.counters {
@@ -231,11 +226,11 @@ impl BufRead for Layer<'_> {
     }
 }
 
-/// Reads once, with retries after interrupts.
+/// Reads once, retrying after interrupts.
 fn read_some(inner: &mut dyn Read, out: &mut [u8]) -> Result<usize, ErrorKind> {
     loop {
         match inner.read(out) {
-            // A reader that claims to have read more than fits is broken. Its claim is cut.
+            // A broken reader may claim to have read more than fits.
             Ok(read) => return Ok(read.min(out.len())),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(kind_of(&error)),

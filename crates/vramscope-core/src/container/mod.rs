@@ -54,7 +54,7 @@ pub(crate) struct Counters {
     pub(crate) further_files: Cell<u64>,
     /// Whether something other than NULs follows the end of a container.
     pub(crate) has_trailing_bytes: Cell<bool>,
-    /// What the parts of all containers have cost, in unwrapped bytes.
+    /// The cost so far of the parts of all containers, in unwrapped bytes.
     work_bytes: Cell<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Counters {
         }
     }
 
-    /// Most unwrapped bytes for what has been read of the file.
+    /// Most unwrapped bytes for the part of the file read so far.
     fn most_unwrapped_bytes(&self) -> u64 {
         self.limits.unwrapped_bytes(self.file_bytes.get(), true)
     }
@@ -79,7 +79,7 @@ impl Counters {
         self.add_work(limits::PART_BYTES)
     }
 
-    /// Counts bytes that were unwrapped only to be passed over.
+    /// Counts bytes that were unwrapped only to be skipped.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`] if the file has not paid for them.
@@ -94,7 +94,7 @@ impl Counters {
         Ok(())
     }
 
-    /// How much has been read, at this offset in the unwrapped data.
+    /// The amounts read so far, at this offset in the unwrapped data.
     pub(crate) fn read(&self, unwrapped_bytes: u64, has_records: bool) -> limits::Read {
         limits::Read {
             file_bytes: self.file_bytes.get(),
@@ -103,7 +103,7 @@ impl Counters {
         }
     }
 
-    /// Notes whether what follows a container's end is anything but padding.
+    /// Notes whether anything but padding follows a container's end.
     fn add_trailing(&self, has_other: bool) {
         let has_trailing = &self.has_trailing_bytes;
         has_trailing.set(has_trailing.get() || has_other);
@@ -129,8 +129,7 @@ pub(crate) struct Unwrapped<'a> {
 /// Takes off the containers around a snapshot.
 ///
 /// # Errors
-/// If the file is damaged or not a snapshot. The error has the containers and the first bytes as far as they
-/// were read.
+/// If the file is damaged or not a snapshot. The error has the containers and the first bytes, as far as they were read.
 pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwrapped<'a>, Error> {
     let (mut layer, counters) = outermost(input, limits);
     let mut containers = Vec::new();
@@ -171,7 +170,7 @@ pub(crate) fn unwrap<'a>(input: impl Read + 'a, limits: &Limits) -> Result<Unwra
     }
 }
 
-/// A file as it was given, and what counts its bytes.
+/// The file as it was given, with the counters of its bytes.
 fn outermost<'a>(input: impl Read + 'a, limits: &Limits) -> (Layer<'a>, Rc<Counters>) {
     let counters = Rc::new(Counters::new(*limits));
     let counting = CountingReader {
@@ -218,7 +217,7 @@ pub(crate) fn plain_pickle<'a>(
     })
 }
 
-/// The format of the data in `layer`. `head` receives its first bytes.
+/// Recognises the format of the data in `layer`, and stores its first bytes in `head`.
 fn look(
     layer: &mut Layer<'_>,
     head: &mut Vec<u8>,
@@ -235,11 +234,11 @@ fn look(
 /// The kind of a file, judged by its first bytes and never by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileKind {
-    /// Graphs of torch.compile: a `TORCH_TRACE` log, what tlparse made of it, or the JSON of a graph.
+    /// Graphs of torch.compile: a `TORCH_TRACE` log, tlparse's output, or the JSON of a graph.
     Graphs,
-    /// The ranks of a job: a [fleet](crate::fleet).
+    /// A [fleet](crate::fleet).
     Fleet,
-    /// A snapshot, or a file that is refused as one.
+    /// A snapshot, or any other file; [`decode`](crate::decode()) reports what it is.
     Snapshot,
 }
 
@@ -340,7 +339,6 @@ fn open<'a>(
     })
 }
 
-/// Counts the bytes of the file itself.
 struct CountingReader<R> {
     inner: R,
     counters: Rc<Counters>,

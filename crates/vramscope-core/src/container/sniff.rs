@@ -6,7 +6,6 @@ use super::layer::LOOKAHEAD;
 use crate::ErrorKind;
 use crate::error::Lookalike;
 
-/// Bytes that are enough to tell formats apart.
 pub(super) const HEAD: usize = 4 << 10;
 
 /// A format that can be opened.
@@ -110,11 +109,11 @@ pub fn is_trace_log(head: &[u8]) -> bool {
             })
 }
 
-/// Whether a file begins like text that is in no format: a log, or an error that somebody pasted.
+/// Whether a file begins like text in no particular format: a log, or an error that somebody pasted.
 #[must_use]
 pub fn is_log(head: &[u8]) -> bool {
     let is_letter = |&byte: &u8| byte >= b' ' || b"\t\n\r\x08\x0c\x1b".contains(&byte);
-    // As PowerShell writes: UTF-16.
+    // UTF-16, as PowerShell writes.
     if let Some(wide) = head.strip_prefix(b"\xff\xfe") {
         let is_ascii = |pair: &&[u8]| is_letter(&pair[0]) && pair[1] == 0;
         return wide.chunks_exact(2).filter(is_ascii).count() * 4 > wide.len();
@@ -124,13 +123,13 @@ pub fn is_log(head: &[u8]) -> bool {
     }
     match (sniff(head), text(head)) {
         (Err(ErrorKind::UnknownFormat), _) => true,
-        // `[rank0]: …` and `[2025-10-16 09:06:22 TP5] …` are no lists.
+        // `[rank0]: …` and `[2025-10-16 09:06:22 TP5] …` are not lists.
         (Ok(Format::Json), [b'[', rest @ ..]) => !starts_list(rest.trim_ascii_start()),
         _ => false,
     }
 }
 
-/// Whether a list of JSON may go on like this behind its bracket.
+/// Whether a JSON list can continue like this after its bracket.
 fn starts_list(text: &[u8]) -> bool {
     let word = text
         .iter()
@@ -217,7 +216,7 @@ fn is_global(bytes: &[u8]) -> bool {
     rest.is_some() && module.is_some_and(is_word) && name.is_some_and(is_word)
 }
 
-/// Whether a file begins like a picture of a usual format.
+/// Whether a file begins like a picture of a common format.
 fn is_picture(head: &[u8]) -> bool {
     let starts: [&[u8]; 3] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8"];
     starts.iter().any(|start| head.starts_with(start))

@@ -1,4 +1,4 @@
-//! Wrappings made here and opened.
+//! Opens containers that are made here.
 
 mod damage;
 
@@ -41,7 +41,6 @@ fn html(bytes: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// As `vramscope html` writes it.
 fn own_html(files: &[&[u8]]) -> Vec<u8> {
     let mut page = "<!doctype html>\n<html>".to_owned();
     for bytes in files {
@@ -119,7 +118,7 @@ fn one_in_zip(bytes: &[u8]) -> Vec<u8> {
     zip(Sizes::InHeader, &[("snapshot.pickle", bytes, true)])
 }
 
-/// The unwrapped bytes and what they were wrapped in.
+/// The unwrapped bytes, the containers, and the number of further files.
 fn read(bytes: &[u8]) -> Result<(Vec<u8>, Vec<ContainerKind>, u64), ErrorKind> {
     let mut unwrapped = unwrap(bytes, &Limits::default()).map_err(|error| error.kind)?;
     let mut out = Vec::new();
@@ -302,7 +301,7 @@ fn html_of_other_kinds() {
             "{page}"
         );
     }
-    // The list far behind other script, across a layer's lookahead.
+    // The list comes long after other script, across a layer's lookahead.
     for padding in [65_520, 65_530, 65_536, 200_000] {
         let page = format!("<!DOCTYPE html>{}", " ".repeat(padding));
         let page = [page.into_bytes(), html(&pickle())].concat();
@@ -366,7 +365,7 @@ fn bombs_stop_at_the_limit() {
     ));
 }
 
-/// Parts that hold nothing, which cost a decoder each, packed so that the file is small.
+/// Empty parts, each of which costs a decoder time, packed so that the file is small.
 #[test]
 fn parts_are_paid_for_with_bytes_of_the_file() {
     let limits = Limits {
@@ -408,7 +407,7 @@ fn parts_are_paid_for_with_bytes_of_the_file() {
             ),
             "{end:?} {start:?}"
         );
-        // It stopped at once.
+        // Reading stopped at once.
         let work = counters.map_or(0, |counters| counters.work_bytes.get());
         let step = LOOKAHEAD as u64 * limits::PACKED_BYTES;
         assert!(work <= 0x10_0000 + step, "{work} {start:?}");
@@ -453,11 +452,11 @@ fn json_loses_its_byte_order_mark() {
     assert_eq!(io::read_to_string(unwrapped.input).unwrap(), "{}");
 }
 
-/// A deflate stream of blocks that hold nothing: a byte of it costs a decoder as much as hundreds of other ones.
+/// A deflate stream of empty blocks: each of its bytes costs a decoder as much as hundreds of other ones.
 #[test]
 fn compressed_data_in_another_container_is_paid_for() {
     let empty_blocks = |count: usize| {
-        // Eight blocks of fixed codes in 10 bytes, each but 3 bits of header and the code for its end.
+        // Eight blocks of fixed codes in 10 bytes, each only 3 bits of header and the code for its end.
         let mut bits = 0_u128;
         (0..8).for_each(|block| bits |= 0b010 << (10 * block));
         let eight = bits.to_le_bytes();

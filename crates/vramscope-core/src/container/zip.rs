@@ -17,12 +17,11 @@ use crate::error::Lookalike;
 /// The contents of an archive's first snapshot.
 pub(super) struct ZipReader<'a> {
     source: Layer<'a>,
-    /// The name of the file in the archive.
     name: Vec<u8>,
     body: Body,
-    /// The beginning of `body`, read to recognise its format, and how much of it has been handed out.
+    /// The beginning of `body`, which was read to recognise its format, and the position of the reader in it.
     head: io::Cursor<Vec<u8>>,
-    /// The failure while reading `head`, for the read that reaches it.
+    /// The failure that ended reading `head`, to be returned by the read that reaches it.
     failure: Option<ErrorKind>,
     counters: Rc<Counters>,
     ended: bool,
@@ -83,15 +82,15 @@ impl<'a> ZipReader<'a> {
         })
     }
 
-    /// Counts the further snapshots in the archive, up to a file whose end only an unknown compression tells. Returns
-    /// whether it came to the end of the archive.
+    /// Counts the further snapshots in the archive, up to a file with an unknown compression whose size is not stated.
+    /// Returns whether the end of the archive was reached.
     ///
     /// # Errors
-    /// If what follows the first snapshot is damaged, cut off or beyond the limits.
+    /// If anything after the first snapshot is damaged, cut off or beyond the limits.
     fn count_further(&mut self) -> Result<bool, ErrorKind> {
         match self.read_further() {
             Err(ErrorKind::Unsupported(_)) => Ok(false),
-            // A wrong check sum would be taken for that of the snapshot, which is sound.
+            // A check sum error would be taken for one of the snapshot, which is sound.
             Err(ErrorKind::CheckSum(_)) => Err(damaged("a file behind the snapshot has changed")),
             read => read.map(|()| true),
         }

@@ -30,7 +30,7 @@ pub(super) struct Entry {
     flags: u16,
     method: u16,
     crc: u32,
-    /// Bytes in the archive; `None` if only the descriptor tells.
+    /// Bytes in the archive; `None` if only the descriptor has the size.
     packed_bytes: Option<u64>,
 }
 
@@ -72,7 +72,7 @@ impl Entry {
         })
     }
 
-    /// Whether it is a folder, or a file that macOS or another archiver added by itself.
+    /// Whether the entry is a folder, or a file that macOS or another archiver added.
     pub(super) fn is_noise(&self) -> bool {
         self.name.ends_with(b"/")
             || self.name.starts_with(b"__MACOSX/")
@@ -128,11 +128,11 @@ impl Entry {
     }
 }
 
-/// Reads the archive's directory and the record that ends it. An unknown record ends it as well. `name` and `crc` are
-/// those of the file that was read.
+/// Reads the archive's directory and the record that ends it, or an unknown record. `name` and `crc` are those of the
+/// file that was read.
 ///
 /// # Errors
-/// [`ErrorKind::Truncated`] if the data ends before, and damage if the directory has another check sum of that file.
+/// [`ErrorKind::Truncated`] if the data ends before, and damage if the directory has another check sum for that file.
 pub(super) fn read_directory(
     source: &mut Layer<'_>,
     name: &[u8],
@@ -212,9 +212,9 @@ fn zip64_packed(mut extra: &[u8], unpacked: u32) -> Option<u64> {
 /// The data of an entry while it is read.
 pub(super) struct Body {
     packing: Packing,
-    /// Packed bytes still to come; `None` if only the descriptor tells.
+    /// Packed bytes still to come; `None` if only the descriptor has their number.
     left: Option<u64>,
-    /// `None` if only the descriptor tells.
+    /// `None` if only the descriptor has it.
     expected_crc: Option<u32>,
     crc: Crc,
     is_read: bool,
@@ -251,7 +251,7 @@ impl Body {
         Ok(read)
     }
 
-    /// The check sum of what was read.
+    /// The check sum of the bytes read so far.
     pub(super) fn crc(&self) -> u32 {
         self.crc.sum()
     }
@@ -300,7 +300,7 @@ fn read_at_most(source: &mut Layer<'_>, out: &mut [u8], left: u64) -> Result<usi
     }
 }
 
-/// Reads stored data of unknown length. It ends where a descriptor with the right check sum begins.
+/// Reads stored data of unknown length. It ends where a descriptor with the matching check sum begins.
 fn read_to_descriptor(
     source: &mut Layer<'_>,
     out: &mut [u8],
@@ -323,7 +323,7 @@ fn read_to_descriptor(
     if head.starts_with(DESCRIPTOR) && is_end(head) {
         return Ok(0);
     }
-    // Read up to the next signature of a descriptor, which the next call examines.
+    // Read up to the next descriptor signature, which the next call examines.
     let next = memmem::find(head.get(1..).unwrap_or_default(), DESCRIPTOR).map(|at| at + 1);
     let safe = next.unwrap_or_else(|| head.len().saturating_sub(DESCRIPTOR.len() - 1).max(1));
     let count = safe.min(out.len());

@@ -15,15 +15,14 @@ const PLACE: &str = "in the middle of zstd data";
 /// Largest window. `zstd --ultra -22` and `--long` need as much, and the zstd tool accepts no more by default.
 const MAX_WINDOW_BYTES: u64 = 128 << 20;
 
-/// The most that the decoder adds to a window for a block before it refuses it: 1 MiB of literals, the 128 KiB that a
-/// block may hold, and one match too many.
+/// The most that the decoder adds to a window for a block before it refuses the block: 1 MiB of literals, the 128 KiB
+/// that a block may hold, and one match too many.
 const BLOCK_BYTES: usize = (1 << 20) + (128 << 10) + (132 << 10);
 
-/// The most bytes that the decoder takes beside the window while it decodes a block: the block, its literals and
+/// The most bytes that the decoder takes besides the window while it decodes a block: the block, its literals and
 /// its sequences in lists that double, and its tables.
 const SCRATCH_BYTES: usize = 4 << 20;
 
-/// Bytes of a frame's check sum.
 const CHECK_SUM_BYTES: usize = 4;
 
 /// The frames' contents, one after another.
@@ -32,13 +31,12 @@ pub(super) struct ZstdReader<'a> {
     /// The frame being read. Each has a new decoder: reusing one would reserve the whole window that
     /// a frame claims, however short the frame is.
     frame: Option<FrameDecoder>,
-    /// Bytes of the frame handed out, the last of which its window holds.
+    /// Bytes of the frame that were returned; the window holds the last of them.
     frame_bytes: u64,
-    /// Size of the frame's window in bytes.
     window_bytes: u64,
     /// Whether a check sum follows the frame's blocks.
     has_check_sum: bool,
-    /// Whether the frame's check sum is cut off, although all before it is there.
+    /// Whether only the frame's check sum is cut off.
     is_cut: bool,
     counters: Rc<Counters>,
 }
@@ -64,7 +62,7 @@ impl<'a> ZstdReader<'a> {
         window.set(others + bytes.min(self.window_bytes));
     }
 
-    /// Opens the next frame; `false` at the end. Data after the last frame is passed over.
+    /// Opens the next frame; `false` at the end. Data after the last frame is skipped.
     fn next_frame(&mut self) -> Result<bool, ErrorKind> {
         loop {
             let head = self
@@ -143,7 +141,7 @@ impl<'a> ZstdReader<'a> {
             let decoded = frame.decode_blocks(&mut source, strategy);
             let is_padded = source.is_used;
             match decoded {
-                // With all of a check sum's bytes at hand, nothing before it was padded if the frame is complete.
+                // There are only as many zeros as a check sum has bytes, so in a complete frame they stand for nothing else.
                 Ok(_) if is_padded && frame.is_finished() => self.is_cut = true,
                 Ok(_) if is_padded => {
                     return Err(self.source.blame(PLACE, || ErrorKind::Truncated(PLACE)));
@@ -168,10 +166,10 @@ impl<'a> ZstdReader<'a> {
     }
 }
 
-/// A source that goes on with a few zeros: the decoder hands out its last bytes only after it has read a check sum.
+/// A source followed by a few zeros: the decoder returns its last bytes only after it has read a check sum.
 struct Padded<'s, 'a> {
     source: &'s mut Layer<'a>,
-    /// Zeros that may follow.
+    /// Zeros still to come.
     left: usize,
     is_used: bool,
 }
@@ -190,11 +188,11 @@ impl Read for Padded<'_, '_> {
     }
 }
 
-/// Tries whether there is memory for all that decoding a block may take, with at most `held_bytes` of the frame held:
-/// where there is none, the decoder panics.
+/// Checks that there is memory for all that decoding a block may take, with at most `held_bytes` of the frame held:
+/// without it, the decoder panics.
 ///
-/// It keeps to itself how much it holds and has reserved, and other tables grow from one block to the next, so this is
-/// tried before each block. Memory that is not written to costs next to nothing.
+/// The decoder does not say how much it holds and has reserved, and its tables grow from block to block, so this is
+/// checked before each block. Memory that is not written to costs next to nothing.
 ///
 /// # Errors
 /// [`ErrorKind::NoMemory`].
@@ -207,8 +205,8 @@ fn try_room(held_bytes: usize) -> Result<(), ErrorKind> {
     }
 }
 
-/// The size of a frame's window by its first 6 bytes (RFC 8878, 3.1.1.1), which the decoder keeps to itself. `None` for a
-/// single segment.
+/// The size of a frame's window by its first 6 bytes (RFC 8878, 3.1.1.1), which the decoder does not expose. `None` for
+/// a single segment.
 fn window_bytes(head: &[u8]) -> Option<u64> {
     match *head {
         [_, _, _, _, flags, size] if flags & 0x20 == 0 => {

@@ -1,7 +1,7 @@
-//! What was live before the first event of a cut, of a device without segments.
+//! Repeats the allocations that were live before a cut, for devices without segments.
 //!
-//! With segments, the final state tells. Without, an event is all that says that memory is live: those that made it are
-//! repeated, with their stacks and contexts, at the time of the first moment.
+//! With segments, the final state has them. Without, only their own events show that they are live: these are repeated,
+//! with their stacks and contexts, at the time of the first moment.
 
 use super::Piece;
 use super::state::none_in;
@@ -9,7 +9,7 @@ use crate::analysis::time::history::NEVER;
 use crate::model::{Action, Context, Event, NO_TIME};
 use crate::transfer::Transfer;
 
-/// Adds these events, and returns their number.
+/// Adds the repeated events, and returns their number.
 pub(super) fn events(transfer: &mut Transfer<'_>, piece: &Piece<'_>) -> u64 {
     if !piece.device.is_without_segments() {
         return 0;
@@ -25,7 +25,7 @@ pub(super) fn events(transfer: &mut Transfer<'_>, piece: &Piece<'_>) -> u64 {
         let is_in_range = |moment: u32| from < moment && moment <= to;
         let alloc = match history.alloc_event(id) {
             Some(event) => transfer.event(event),
-            // Its free tells that it was live.
+            // Its free shows that it was live.
             None if is_in_range(requested) || is_in_range(died) => continue,
             // The sum that the profile states.
             None if (requested, died) == (NEVER, NEVER) => continue,

@@ -2,10 +2,9 @@
 //! without its mistakes.
 //!
 //! The rest explains the memory at the end: allocations that outlive the recording, frees of older allocations, and
-//! all other events. torch's filter also drops the completion of every free whose alloc it does not know, so that
-//! allocation seems to live on. And it drops the alloc of a block that is pending free at the end, which then seems
-//! older than the recording. Here the events of an allocation stay or go together, by the same pairing that all
-//! analyses use.
+//! all other events. torch's filter also drops the completion of every free whose alloc it does not know, so that such an
+//! allocation seems to live on. And it drops the alloc of a block that is pending free at the end, which then seems older
+//! than the recording. Here the events of an allocation stay or go together, by the pairing that all analyses use.
 
 use crate::Snapshot;
 use crate::analysis::time::history::{History, NEVER};

@@ -57,7 +57,6 @@ pub(super) fn within(transfer: &mut Transfer<'_>, pieces: &[Piece<'_>]) {
     }
 }
 
-/// The time span of one piece.
 struct Span {
     device: i32,
     from_us: i64,
@@ -65,7 +64,7 @@ struct Span {
 }
 
 impl Span {
-    /// `None` without times. A side that the recording does not bound is unbounded.
+    /// `None` without times. A side that is open in the recording is unbounded.
     fn of(piece: &Piece<'_>) -> Option<Self> {
         let times = &piece.device.history.moment_start_us;
         let (from, to) = piece.bounds();

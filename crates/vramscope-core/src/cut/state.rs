@@ -1,8 +1,8 @@
 //! The final state of a cut: segments and blocks of a device at the end of the range.
 //!
 //! Segments are the ranges that [`Replay`](crate::analysis::time::replay::Replay) finds mapped. Blocks are its live
-//! allocations and the gaps between them. Block sizes and size classes are taken from the file's own final state as
-//! far as it still holds, else from the allocator's rules. An allocation without a known segment (in a damaged file)
+//! allocations and the gaps between them. Block sizes and size classes are those of the file's own final state where it
+//! still applies, else derived from the allocator's rules. An allocation without a known segment (in a damaged file)
 //! gets a segment of its own, because it must lie in one to count as live. Devices without segments have no final state.
 
 use std::collections::HashMap;
@@ -56,15 +56,13 @@ pub(super) fn at_end(transfer: &mut Transfer<'_>, piece: &Piece<'_>) {
 #[derive(Clone, Copy)]
 struct Alive {
     address: u64,
-    /// Requested bytes.
     bytes: u64,
-    /// Block size, before it is cut to the available room.
+    /// Block size, before it is limited to the available room.
     block_bytes: u64,
     id: AllocationId,
     is_pending: bool,
 }
 
-/// The live allocations by address.
 fn live(history: &History, ids: &[AllocationId], moment: u32) -> Vec<Alive> {
     let table = &history.allocations;
     let alive = ids.iter().map(|&id| Alive {
@@ -83,7 +81,7 @@ fn end_of(range: &MappedRange) -> u64 {
     range.address.saturating_add(range.bytes)
 }
 
-/// Adds a range for each live allocation that lies in no range. Both inputs are sorted by address.
+/// The ranges, and one more for each live allocation that lies in none. Both inputs are sorted by address.
 fn orphans(ranges: &[MappedRange], live: &[Alive]) -> Vec<MappedRange> {
     let mut orphans: Vec<MappedRange> = Vec::new();
     for alive in live {
@@ -97,7 +95,7 @@ fn orphans(ranges: &[MappedRange], live: &[Alive]) -> Vec<MappedRange> {
         {
             continue;
         }
-        // It extends at most to the next allocation or range.
+        // The range ends at the next allocation or range.
         if let Some(last) = orphans.last_mut() {
             last.bytes = last.bytes.min(alive.address - last.address);
         }
@@ -183,7 +181,7 @@ fn block(transfer: &mut Transfer<'_>, history: &History, alive: &Alive, room: u6
     }
 }
 
-/// The whole file's information about segments, by address.
+/// What the whole file says about segments, by address.
 struct RecordedSegments {
     /// The stack that last mapped each segment up to the end of the range.
     mapped_by: HashMap<u64, StackId>,
@@ -258,7 +256,7 @@ impl RecordedSegments {
     }
 }
 
-/// Computes a segment's sums, for the keys that the file's own segments have.
+/// Computes the sums that the file's own segments state.
 fn sums(to: &Snapshot, from: &Snapshot, segment: &mut Segment) {
     let had = |key: Key| from.keys.segment & key.bit() != 0 || from.segments.is_empty();
     let (mut allocated, mut active, mut requested) = (0_u64, 0_u64, 0_u64);

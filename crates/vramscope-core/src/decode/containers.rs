@@ -1,4 +1,4 @@
-//! Lists and dicts of the [`Machine`]: they are filled, and become stacks, ranges of rows or records when complete.
+//! Lists and dicts of the [`Machine`]: fills them, and turns complete ones into stacks, ranges of rows or records.
 
 use super::key::Key;
 use super::machine::Machine;
@@ -45,7 +45,7 @@ impl Machine {
     }
 
     /// MARK, the opcodes at the beginning of `bytes`, and APPENDS: a known stack becomes the value of the new list on top of
-    /// the stack. Returns the number of bytes that are done with the MARK before them; `None` if it is no such case.
+    /// the stack. Returns the number of bytes that were processed besides the MARK; `None` if this is not such a stack.
     #[inline]
     pub(super) fn append_known_stack(&mut self, bytes: &[u8]) -> Option<usize> {
         let list = self.top_list()?;
@@ -57,7 +57,7 @@ impl Machine {
         Some(1 + length)
     }
 
-    /// Remembers the opcodes up to APPENDS, if they made a stack of the list that is now on top of the machine's stack.
+    /// Remembers the opcodes up to APPENDS, if they turned the list now on top of the machine's stack into a frame stack.
     #[inline]
     pub(super) fn learn_stack(&mut self, bytes: &[u8]) {
         let list = self.top_list().map(|list| self.lists[list]);
@@ -133,7 +133,7 @@ impl Machine {
             .checked_sub(1)
             .and_then(|below| self.stack[below].dict())
         else {
-            return Err(malformed("SETITEMS on something that is no dict"));
+            return Err(malformed("SETITEMS on something that is not a dict"));
         };
         self.extend_dict(dict, start)?;
         self.stack.truncate(start);
@@ -149,7 +149,7 @@ impl Machine {
             _ => return Err(malformed("stack underflow")),
         };
         let Some(dict) = self.stack[start - 1].dict() else {
-            return Err(malformed("SETITEM on something that is no dict"));
+            return Err(malformed("SETITEM on something that is not a dict"));
         };
         self.add_pairs(dict, start)?;
         self.stack.truncate(start);
@@ -175,7 +175,7 @@ impl Machine {
             .map(|below| self.value(self.stack[below]))
         {
             Some(Value::List(row)) => Ok(row),
-            _ => Err(malformed("APPEND on something that is no list")),
+            _ => Err(malformed("APPEND on something that is not a list")),
         }
     }
 
@@ -198,7 +198,7 @@ impl Machine {
         self.add_pairs(dict, start)
     }
 
-    /// Whether the dict below `start` will be the value of a key, because that key is below it. Records are only
+    /// Whether the dict below `start` will be the value of a key, because the value below it is that key. Records are only
     /// in lists, and a user's dict under a key may look like one.
     #[inline]
     fn is_value_of_key(&self, start: usize) -> bool {
@@ -257,7 +257,7 @@ impl Machine {
                     }
                     None => {
                         self.pairs[row as usize] = pairs;
-                        // It must not be tried again, because a list may hold the same dict a million times.
+                        // Not to be tried again, because a list may hold the same dict a million times.
                         self.set_dict(dict, DictCell::Plain(row))?;
                         Ok(None)
                     }
@@ -307,7 +307,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Turns the dicts from `start` on into records, if they are records. Returns whether all values are frames.
+    /// Turns the dicts from `start` on into records where possible. Returns whether all values are frames.
     fn settle_all(&mut self, start: usize) -> Result<bool, Fault> {
         let mut has_others = false;
         for value in &mut self.stack[start..] {
@@ -336,7 +336,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Adds values to a list in its general form, in which every value is stored by itself.
+    /// Adds values to a list in its general form, which stores every value separately.
     fn append_items(&mut self, cell: ListCell, start: usize) -> Result<ListCell, Fault> {
         let row = match cell {
             ListCell::Items(row) => row,
@@ -410,7 +410,7 @@ impl Machine {
         }
     }
 
-    /// The value of a key in a dict that is not a record. Of repeated keys the last one wins, as in Python.
+    /// The value of a key in a dict that is not a record. If a key is repeated the last value wins, as in Python.
     pub(super) fn lookup(&self, dict: u32, key: Key) -> Option<Value> {
         let row = self.pairs_of(dict)?;
         let pairs = self.pairs[row as usize].iter().rev();

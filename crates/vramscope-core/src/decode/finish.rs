@@ -14,10 +14,10 @@ use crate::model::{
     Segment, SegmentTable, Snapshot, Source, Warning, WarningKind, capture_of, damage_of,
 };
 
-/// The texts of source files by their paths, which torch-snapkit and `vramscope record --source` write: kept, and no riddle.
+/// Source files' texts by path, written by torch-snapkit and `vramscope record --source`: kept, with no warning.
 const SOURCE_KEY: &str = "source_code";
 
-/// Most devices, because each costs an analysis of its own. Today's largest machines have 72.
+/// Most devices; each needs its own analysis. Today's largest machines have 72.
 pub(crate) const MOST_DEVICES: usize = 256;
 
 /// The snapshot in the value on top of the stack.
@@ -123,7 +123,7 @@ pub(super) fn frozen(machine: Machine, traces: Vec<Range<u32>>, profile: &Profil
     snapshot
 }
 
-/// The allocator's settings: a dict. Anything else counts as absent, and is warned of unless it is None.
+/// The allocator's settings, if they are a dict. Anything else counts as absent, with a warning unless it is None.
 fn settings_of(
     machine: &mut Machine,
     value: Option<Value>,
@@ -151,7 +151,6 @@ fn check_devices(segments: &[Segment]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The values of the top-level keys.
 struct Parts {
     segments: Value,
     device_traces: Option<Value>,
@@ -169,7 +168,7 @@ impl Parts {
     fn of(machine: &mut Machine, top: Value) -> Result<Self, Fault> {
         match top {
             Value::Dict(dict) => Self::of_dict(machine, dict),
-            // torch.cuda.memory_snapshot(), and every snapshot before torch 2.0, is the list of segments alone.
+            // The output of torch.cuda.memory_snapshot(), and every snapshot before torch 2.0, is only the list of segments.
             Value::List(list) if machine.is_list_of(list, RecordKind::Segment) => Ok(Self {
                 segments: top,
                 device_traces: None,
@@ -221,7 +220,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Keeps the values of unknown keys, and notes the known keys.
+    /// Stores the values of unknown keys, and notes the known keys.
     fn collect_extras(&mut self, machine: &mut Machine, dict: u32) -> Result<(), Fault> {
         const TOP: [Key; 6] = [
             Key::Segments,
@@ -291,7 +290,7 @@ fn wrong_shape(what: &str) -> Fault {
 }
 
 impl Machine {
-    /// The only value on the stack. The rest of what a program left there would be lost without a word.
+    /// The only value on the stack. Other values that a program left there would be lost silently.
     fn top_alone(&mut self) -> Result<Value, Fault> {
         let top = self.pop()?;
         if !self.stack.is_empty() || !self.marks.is_empty() {
@@ -300,7 +299,7 @@ impl Machine {
         Ok(top)
     }
 
-    /// A copy of these rows, which are released with the rest of the machine.
+    /// A copy of these rows; the originals are released with the rest of the machine.
     fn slice<T: Clone>(&self, rows: &[T], range: Range<u32>) -> Result<Vec<T>, Fault> {
         let rows = rows
             .get(range.start as usize..range.end as usize)
@@ -359,7 +358,7 @@ impl Machine {
             }
         };
         let devices = self.first_values(self.lists[list as usize], MOST_DEVICES + 1)?;
-        // Some tools write a flat list of events: the trace of one device.
+        // Some tools write a flat list of events, for a single device.
         if matches!(
             devices.first(),
             Some(Value::Record(Record {

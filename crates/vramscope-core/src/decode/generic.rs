@@ -6,14 +6,14 @@ use super::machine::Machine;
 use super::value::{DictCell, Fault, ListCell, Value};
 use crate::model::WarningKind;
 
-/// Most values written out for one value. A few shared lists can stand for a tree of any size.
+/// Most values written out for one value: a few shared lists can represent a tree of any size.
 const MOST_VALUES: usize = 10_000;
 
-/// In all, so many bytes of the file must come to a value that is written out, beyond the first
-/// [`MOST_VALUES`]: a list can be shared by a million records.
+/// Beyond the first [`MOST_VALUES`], the file must have this many bytes for each value written out: a list can be
+/// shared by a million records.
 const BYTES_PER_VALUE: usize = 4;
 
-/// Heap bytes of a value of JSON, with its key and the spare capacity of what holds it.
+/// Heap bytes of a JSON value, with its key and the spare capacity of its container.
 const VALUE_BYTES: usize = 256;
 
 /// Deepest nesting written out.
@@ -26,12 +26,12 @@ const SPARE_BYTES: usize = 1 << 20;
 struct Amounts {
     values: usize,
     bytes: usize,
-    /// Values that were not written out, each with all that is in it counted as one.
+    /// Values that were not written out. Each counts as one, whatever it contains.
     left_out: u64,
 }
 
 impl Amounts {
-    /// The beginning of a text, as much as there is room for.
+    /// The beginning of a text, as far as there is room.
     fn clip<'t>(&mut self, text: &'t str) -> &'t str {
         let clipped = &text[..text.floor_char_boundary(self.bytes)];
         self.bytes -= clipped.len();
@@ -39,7 +39,7 @@ impl Amounts {
         clipped
     }
 
-    /// Null for a value that JSON has no place for.
+    /// Null for a value that JSON cannot represent.
     fn nothing(&mut self) -> Json {
         self.left_out += 1;
         Json::Null
@@ -47,9 +47,9 @@ impl Amounts {
 }
 
 impl Machine {
-    /// A value as JSON, to be held for a moment. Records, values nested too deeply and values beyond the limits become
-    /// null, are cut or left out; a warning counts them. `field` is the value's key at the top level; `None` in a
-    /// record, whose place is known.
+    /// A value as temporary JSON. Records, values nested too deeply and values beyond the limits become null, are cut or
+    /// left out; a warning counts them. `field` is the value's key at the top level; `None` in a record, whose position is
+    /// known.
     pub(super) fn json_of(&mut self, value: Value, field: Option<&str>) -> Result<Json, Fault> {
         let read = usize::try_from(self.budget.unwrapped_bytes()).unwrap_or(usize::MAX);
         let values = MOST_VALUES + read / BYTES_PER_VALUE;
@@ -72,7 +72,7 @@ impl Machine {
         Ok(json)
     }
 
-    /// Like [`json_of`](Self::json_of), for a value that the snapshot keeps.
+    /// Like [`json_of`](Self::json_of), for a value that becomes part of the snapshot.
     pub(super) fn kept_json_of(&mut self, value: Value, field: &str) -> Result<Json, Fault> {
         let (values, bytes) = (self.json_values, self.json_bytes);
         let json = self.json_of(value, Some(field))?;
@@ -96,7 +96,7 @@ impl Machine {
             Value::Big(int) => int.into(),
             Value::Float(float) => match Number::from_f64(float) {
                 Some(number) => Json::Number(number),
-                // JSON has no infinity and no NaN.
+                // JSON has neither infinity nor NaN.
                 None => left.nothing(),
             },
             Value::Str(id) => left.clip(self.tables.strings.get(id)).into(),

@@ -1,10 +1,10 @@
-//! Integers in the bytes of a pickle.
+//! Integers in pickle bytes.
 
 use super::opcode as op;
 use crate::container::WINDOW;
 
-/// The integer that the opcode at the beginning pushes, and the opcode's length; `None` for other opcodes, and for
-/// integers of more than eight bytes.
+/// The integer that the first opcode pushes, and the opcode's length; `None` for other opcodes and for integers of more
+/// than eight bytes.
 #[inline(always)]
 pub(super) fn integer(window: &[u8; WINDOW]) -> Option<(usize, i64)> {
     match window[0] {
@@ -19,7 +19,7 @@ pub(super) fn integer(window: &[u8; WINDOW]) -> Option<(usize, i64)> {
     }
 }
 
-/// The memo number that the opcode at the beginning fetches, and the opcode's length; `None` for other opcodes.
+/// The memo number that the first opcode fetches, and the opcode's length; `None` for other opcodes.
 #[inline(always)]
 pub(super) fn fetched(window: &[u8; WINDOW]) -> Option<(usize, u32)> {
     match window[0] {

@@ -12,7 +12,7 @@ use crate::model::{Action, BlockState, NO_TIME, Segment, WarningKind, Warnings};
 
 use super::sizes;
 
-/// Leaves out sizes that cannot be, checks the final state, the times and the frees, and adds warnings.
+/// Removes impossible sizes, checks the final state, the times and the frees, and adds warnings.
 pub(crate) fn check(snapshot: &mut Snapshot) {
     let mut found = Warnings::default();
     sizes::leave_out_impossible(snapshot, &mut found);
@@ -28,7 +28,7 @@ pub(crate) fn check(snapshot: &mut Snapshot) {
             check_held(snapshot, &trace, alloc, free, &mut found);
         }
     }
-    // A packed snapshot has some of them already.
+    // A packed snapshot already has some of these.
     snapshot.warnings.merge(found.into_list());
 }
 
@@ -46,7 +46,7 @@ fn check_segments(snapshot: &Snapshot, found: &mut Warnings) {
         }
         let mut next = segment.address;
         for (block_index, block) in blocks.iter().enumerate() {
-            // A block whose size is left out is nowhere.
+            // A block whose size was removed takes no room.
             if block.address != next && block.size > 0 {
                 let place = || format!("segments[{index}].blocks[{block_index}]");
                 found.add(WarningKind::BlocksNotContiguous, place);
@@ -60,7 +60,7 @@ fn check_segments(snapshot: &Snapshot, found: &mut Warnings) {
     }
 }
 
-/// Whether the sums that a segment states are those of its blocks.
+/// Whether a segment's stated sums equal those of its blocks.
 fn sums_hold(snapshot: &Snapshot, segment: &Segment) -> bool {
     let blocks = || segment.block_ids().map(|id| snapshot.blocks.get(id));
     let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.map(u128::from).sum::<u128>();
@@ -95,7 +95,7 @@ fn check_order(snapshot: &Snapshot, found: &mut Warnings) {
     }
 }
 
-/// The events of a device, or those of the host's memory.
+/// The events of a device or of the host's memory.
 struct Trace {
     /// `None` for the host.
     device: Option<usize>,
@@ -103,7 +103,7 @@ struct Trace {
 }
 
 impl Trace {
-    /// Where a row is in the file.
+    /// The path of a row in the file.
     fn place(&self, row: u32) -> String {
         let index = row - self.rows.start;
         match self.device {
@@ -152,8 +152,8 @@ fn check_times(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
     }
 }
 
-/// How far an address is freed since its last alloc. Without an alloc the first free is of an allocation from before
-/// the recording.
+/// What is known of the last free of an address. Without an alloc before it, the first free ends an allocation from
+/// before the recording.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Freed {
     No,
@@ -161,19 +161,19 @@ enum Freed {
     Completed,
 }
 
-/// What the last events of an address tell.
+/// The latest allocation at an address, as far as events show it.
 struct Tenancy {
     freed: Freed,
-    /// Bytes that were allocated; 0 if that was not recorded, or left out.
+    /// Allocated bytes; 0 if unknown or removed.
     bytes: u64,
 }
 
-/// Checks that no address is freed again without an alloc in between, nor allocated again without a free, and that as
-/// much is freed as was allocated.
+/// Checks that no address is freed again without an alloc in between, nor allocated again without a free, and that every
+/// free has the size of its alloc.
 fn check_frees(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
     let events = &snapshot.events;
     let actions = trace.actions(snapshot);
-    // Recorded without allocs (`skip_actions`), every tenancy of an address but its first would count.
+    // In a recording without allocs (`skip_actions`), every free but an address's first would count.
     if !actions.contains(&Action::Alloc) {
         return;
     }
@@ -215,7 +215,7 @@ fn check_frees(snapshot: &Snapshot, trace: &Trace, found: &mut Warnings) {
 }
 
 /// Checks that no segment or mapping, nor a part of one, is allocated again without a free in between, nor freed again
-/// without an alloc: `alloc` and `free` are the actions of these.
+/// without an alloc. `alloc` and `free` are the actions to look at.
 fn check_held(
     snapshot: &Snapshot,
     trace: &Trace,

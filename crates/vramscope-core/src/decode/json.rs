@@ -28,17 +28,16 @@ use crate::container::kind_of;
 use crate::error::Lookalike;
 use crate::model::WarningKind;
 
-/// Bytes after which `told` is told.
+/// Bytes between two progress reports.
 const CHUNK: u64 = 256 << 10;
 
-/// Values gathered before they are added to their list; pickles have batches of the same size.
+/// Values gathered before they are added to their list. Pickle batches have the same size.
 const BATCH: usize = 1000;
 
-/// Values for which the stack has room: a token pushes one, and no more than one more follow before the next
-/// [`Driver::step`].
+/// Values for which the stack has room: a token pushes one, and at most one more follows before the next [`Driver::step`].
 const PUSHES: usize = 4;
 
-/// What a JSON file holds.
+/// What a JSON file contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A snapshot, or a trace of torch.profiler.
@@ -48,7 +47,7 @@ pub(super) enum Form {
 }
 
 /// Reads a JSON value, and leaves it on the machine's stack. The events of a trace, and timelines, are left in the machine
-/// itself. `told` is told every few hundred kilobytes.
+/// itself. Reports progress to `told` every few hundred kilobytes.
 pub(super) fn read(
     input: Box<dyn BufRead + '_>,
     form: Form,
@@ -105,12 +104,11 @@ pub(super) fn read(
     end
 }
 
-/// Converts an error of serde_json.
 fn fault_of(error: serde_json::Error) -> Fault {
     match error.classify() {
         Category::Io => kind_of(&error.into()).into(),
         Category::Eof => ErrorKind::Truncated("in the middle of JSON").into(),
-        Category::Syntax | Category::Data => malformed(format!("this is no valid JSON: {error}")),
+        Category::Syntax | Category::Data => malformed(format!("this is not valid JSON: {error}")),
     }
 }
 
@@ -120,18 +118,18 @@ pub(super) struct Driver<'m, 'c, 't> {
     told: &'m mut Told<'t>,
     offset: &'c Cell<u64>,
     token: &'c Cell<u64>,
-    /// Whether a lone surrogate was replaced, of which nobody has been warned yet.
+    /// Whether a lone surrogate was replaced and not yet counted.
     was_lone: &'c Cell<bool>,
-    /// What the zero that is being read stands for, if it is not itself.
+    /// The number that the zero being read stands for, unless it is a real zero.
     pub(super) word: &'c Cell<Option<f64>>,
-    /// Offset at which `told` was told last.
+    /// Offset of the last progress report.
     asked: u64,
     /// The error, kept here because serde's errors hold only text.
     fault: Option<Fault>,
 }
 
 impl Driver<'_, '_, '_> {
-    /// Notes the end of a token, and tells `told` from time to time.
+    /// Notes the end of a token, and reports progress from time to time.
     pub(super) fn step(&mut self) -> Result<(), Fault> {
         let offset = self.offset.get();
         self.token.set(offset);
@@ -152,7 +150,7 @@ impl Driver<'_, '_, '_> {
         Ok(())
     }
 
-    /// Keeps an error, and returns one for serde.
+    /// Stores an error, and returns one for serde.
     pub(super) fn keep<T, E: serde::de::Error>(
         &mut self,
         result: Result<T, Fault>,
@@ -176,8 +174,8 @@ impl Driver<'_, '_, '_> {
         self.machine.mark()
     }
 
-    /// Ends a list. Two integers become a pair, like a tuple of them in a pickle: every event has a pool id,
-    /// and a list for each would cost more than the event.
+    /// Ends a list. Two integers become a pair, like a tuple of them in a pickle: every event has a pool id, and a list for
+    /// each would take more memory than the event.
     fn close_list(&mut self) -> Result<(), Fault> {
         let machine = &mut *self.machine;
         let start = machine.marks.last().map_or(0, |&mark| mark as usize);
@@ -206,7 +204,7 @@ impl Driver<'_, '_, '_> {
         machine.appends()
     }
 
-    /// Pushes a key, unless the events of a trace are under it. Some keys tell at once that the file is of another kind.
+    /// Pushes a key, unless it is that of a trace's events. Some keys show that the file is of another kind.
     fn key(&mut self, key: &str, depth: usize) -> Result<Under, Fault> {
         self.step()?;
         if key == "traceEvents" && depth == 0 {
@@ -226,18 +224,17 @@ impl Driver<'_, '_, '_> {
     }
 }
 
-/// What a key announces.
+/// What follows a key.
 enum Under {
-    /// A value of the snapshot; whether the key belongs to the schema.
+    /// A value of the snapshot; `is_schema`: the key belongs to the schema.
     Key { is_schema: bool },
     /// The events of a trace.
     TraceEvents,
 }
 
-/// A value about to be read.
 struct Node<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
-    /// Whether it is under a key of the schema, where every whole number counts as an integer.
+    /// Whether the value is under a key of the schema, where every whole number counts as an integer.
     is_schema: bool,
     depth: usize,
 }
@@ -348,7 +345,6 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_, '_> {
     }
 }
 
-/// A key about to be read.
 struct KeyNode<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
     depth: usize,
@@ -379,12 +375,12 @@ fn integer(value: u64) -> Value {
     i64::try_from(value).map_or(Value::Big(value), Value::Int)
 }
 
-/// The integer that a float stands for, if it is whole. JavaScript writes large integers as floats, and some tools all.
+/// The integer that a float represents, if it is whole. JavaScript writes large integers as floats, some tools all of them.
 fn whole(value: f64) -> Value {
     if value.fract() != 0.0 || !(-TWO_TO_64 / 2.0..=TWO_TO_64).contains(&value) {
         return Value::Float(value);
     }
-    // Casting saturates, so 2^64, which stands for a number just below it, becomes 2^64 - 1.
+    // Casting saturates, so 2^64, to which a slightly lower number was rounded, becomes 2^64 - 1.
     if value < 0.0 {
         Value::Int(value as i64)
     } else {
@@ -429,7 +425,7 @@ mod tests {
     #[test]
     fn reads_what_a_pickle_would_hold() {
         let snapshot = decoded(SNAPSHOT);
-        // The addresses of the events are the last one there is, with room for one byte: their sizes are left out.
+        // The events have the last possible address, with room for one byte, so their sizes are removed.
         let warnings = snapshot.warnings.list().iter();
         let warnings: Vec<_> = warnings.map(|of| (of.kind.clone(), of.count)).collect();
         let expected = [

@@ -1,12 +1,11 @@
-//! The keys and actions of the format. They are interned before anything else, so a string's id tells at once
-//! which key or action it is.
+//! The keys and actions of the format. They are interned before anything else, so a string's id alone identifies them.
 
 use crate::ids::StringId;
 use crate::model::{Action, StringTable};
 
 macro_rules! keys {
     ($($name:ident $text:literal)*) => {
-        /// A key that some torch up to 2.15 or vramscope-capture writes (FORMAT.md 1). The discriminant is its bit in
+        /// A key written by vramscope-capture or by some torch up to 2.15 (FORMAT.md 1). The discriminant is its bit in
         /// [`KeysSeen`](crate::model::KeysSeen).
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]

@@ -1,12 +1,12 @@
-//! Events and blocks by the opcodes of one that came before.
+//! A fast path for events and blocks whose opcodes resemble those of an earlier one.
 //!
 //! All events of a snapshot are written alike: their keys are fetched from the memo, and most differ only in action,
-//! address, size, time and frames. So the opcodes of an event that the machine has read are kept as a template with gaps
-//! for these values, and so are those of a block. A record that fits goes straight into its table; all else is left to the
-//! machine, opcode by opcode. What it then holds is the same either way.
+//! address, size, time and frames. So the opcodes of an event that the machine has read are stored as a template with gaps
+//! for these values; the same is done for blocks. A record that fits a template goes straight into its table; all others are
+//! read by the machine, opcode by opcode. The machine's state is the same afterwards either way.
 //!
-//! As with known stacks, this is true while no memo number gets another value, and input that comes in small pieces never
-//! takes this way, so that both ways are compared wherever tests read files in pieces.
+//! As with known stacks, this holds as long as no memo number is assigned again. Input that arrives in small pieces never
+//! takes this path, so tests that read files in pieces compare both.
 
 use super::integer::{fetched, integer};
 use super::key::{Key, action_of};
@@ -20,22 +20,20 @@ use crate::model::{Block, Event, NO_TIME};
 
 /// With fewer bytes ahead, a record is left to the machine.
 const LEAST_BYTES: usize = 128;
-/// Templates that are kept: streams and pools take turns.
+/// Number of templates: streams and pools alternate.
 const MOST_TEMPLATES: usize = 4;
 
-/// The templates seen last.
 #[derive(Default)]
 pub(super) struct KnownRecords {
     templates: Vec<Template>,
-    /// The one that fitted last.
+    /// The template that matched last.
     last: usize,
-    /// The one that is replaced next.
+    /// The template to replace next.
     oldest: usize,
-    /// Where a template is made.
+    /// A template under construction.
     draft: Template,
 }
 
-/// A record's opcodes with gaps.
 #[derive(Default)]
 struct Template {
     steps: Vec<Step>,
@@ -49,12 +47,12 @@ struct Template {
     before_frames: usize,
 }
 
-/// A few bytes that must be there, and the gap behind them.
+/// A few required bytes, and the gap after them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Step {
-    /// Up to eight bytes, and zeros.
+    /// Up to eight required bytes, padded with zeros.
     word: u64,
-    /// The bits of these bytes.
+    /// Which bits of `word` are required.
     mask: u64,
     length: usize,
     gap: Option<Gap>,
@@ -63,26 +61,25 @@ struct Step {
 /// A value that differs from record to record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Gap {
-    /// The action of an event, the state of a block.
+    /// The action of an event, or the state of a block.
     Word,
     /// One of [`Fit::numbers`].
     Number(usize),
     Frames,
 }
 
-/// What the opcodes of a record do.
+/// The effect of a record's opcodes.
 struct Fit {
-    /// Bytes of the opcodes.
     length: usize,
     word: StringId,
     /// Address, size, and the time of an event or the requested size of a block.
     numbers: [i64; 3],
     stack: StackId,
-    /// Whether the list of frames is its own, and not fetched from the memo.
+    /// Whether the record has its own list of frames, not one fetched from the memo.
     has_list: bool,
 }
 
-/// Before the gaps are filled.
+/// The state before the gaps are filled.
 const NO_FIT: Fit = Fit {
     length: 0,
     word: StringId(0),
@@ -91,7 +88,7 @@ const NO_FIT: Fit = Fit {
     has_list: false,
 };
 
-/// What the values in gaps are looked up in.
+/// The tables for looking up values in gaps.
 struct Known<'m> {
     memo: &'m [u32],
     lists: &'m [ListCell],
@@ -99,11 +96,11 @@ struct Known<'m> {
 }
 
 impl Machine {
-    /// Runs the opcodes at the beginning of `bytes`, up to SETITEMS, if they make a record like one before. Returns their
-    /// length.
+    /// Runs the opcodes at the beginning of `bytes`, up to SETITEMS, if they form a record that fits a template. Returns
+    /// their length.
     #[inline(never)]
     pub(super) fn push_known_record(&mut self, bytes: &[u8]) -> Option<usize> {
-        // Under a key is no record, and a dict and a list nest two marks.
+        // A value of a key is not a record, and the record's dict and list nest two marks.
         let is_value_of_key = self.top().is_ok_and(|below| below.text().is_some());
         if bytes.len() < LEAST_BYTES || is_value_of_key || self.marks.len() + 2 > self.limits.depth
         {
@@ -138,7 +135,7 @@ impl Machine {
         Some(fit.length)
     }
 
-    /// Adds the row of a record. `None` if there is no room: the machine reserves more, and reports if it cannot.
+    /// Adds the row of a record. `None` if there is no room: then the machine reserves more, or reports that it cannot.
     #[inline(always)]
     fn add_known(&mut self, template: usize, fit: &Fit) -> Option<PackedDict> {
         let template = self.known_records.templates.get(template)?;
@@ -183,8 +180,8 @@ impl Machine {
         Some(record)
     }
 
-    /// Remembers the opcodes of the dict on top of the stack, if it is an event or a block: `bytes` are all that made it,
-    /// and `memo_before` was the memo's length before them.
+    /// Remembers the opcodes of the dict on top of the stack, if it is an event or a block. `bytes` are all opcodes of the
+    /// dict, and `memo_before` was the memo's length before them.
     #[inline]
     pub(super) fn learn_record(&mut self, bytes: &[u8], memo_before: usize) {
         let dict = self.top().ok().and_then(Packed::dict);
@@ -211,7 +208,7 @@ impl Machine {
 }
 
 impl KnownRecords {
-    /// The number of the template that the opcodes at the beginning of `bytes` fit.
+    /// The number of the template that fits the opcodes at the beginning of `bytes`.
     #[inline(always)]
     fn find(&mut self, bytes: &[u8], known: &mut Known<'_>, fit: &mut Fit) -> Option<usize> {
         if !self.templates.get(self.last)?.fits(bytes, known, fit) {
@@ -221,7 +218,7 @@ impl KnownRecords {
         Some(self.last)
     }
 
-    /// Keeps the template that was just made, unless there is an equal one.
+    /// Adds the new template, unless there is an equal one.
     fn keep_draft(&mut self) {
         let mut templates = self.templates.iter();
         if let Some(known) = templates.position(|known| known.steps == self.draft.steps) {
@@ -239,7 +236,7 @@ impl KnownRecords {
         self.oldest = (self.oldest + 1) % MOST_TEMPLATES;
     }
 
-    /// Forgets all, because a memo number got another value.
+    /// Forgets all templates, because a memo number was assigned again.
     pub(super) fn forget(&mut self) {
         self.templates.clear();
         (self.last, self.oldest) = (0, 0);
@@ -247,7 +244,7 @@ impl KnownRecords {
 }
 
 impl Template {
-    /// Whether the opcodes at the beginning of `bytes` are those of this template. `fit` is then what they do.
+    /// Whether this template fits the opcodes at the beginning of `bytes`. If so, `fit` receives their effect.
     #[inline]
     fn fits(&self, bytes: &[u8], known: &mut Known<'_>, fit: &mut Fit) -> bool {
         *fit = NO_FIT;
@@ -287,8 +284,8 @@ impl Template {
         Some(at)
     }
 
-    /// Makes the template of a record from its opcodes and from what they stored in the memo behind the dict itself.
-    /// `None` if there is anything but keys from the memo and the values that they usually have.
+    /// Makes the template of a record from its opcodes and from what they stored in the memo after the dict itself. `None`
+    /// if they contain anything but keys from the memo and ordinary values of these.
     fn make(&mut self, kind: RecordKind, bytes: &[u8], memo: &[u32], stored: &[u32]) -> Option<()> {
         self.steps.clear();
         self.memo.clear();
@@ -324,7 +321,7 @@ impl Template {
         self.add_steps(fixed, None);
         let has = |key: Key| keys & key.bit() != 0;
         self.has_requested = has(Key::RequestedSize);
-        // Without these, or with two addresses, the machine has something to say.
+        // Without these keys, or with two addresses, the machine has a warning to give.
         let is_plain = match kind {
             RecordKind::Event => has(Key::Action) && has(Key::Addr) != has(Key::DeviceFree),
             _ => has(Key::State) && has(Key::Addr) != has(Key::Address),
@@ -333,7 +330,7 @@ impl Template {
         (is_plain && is_whole && has(Key::Size)).then_some(())
     }
 
-    /// Adds bytes that must be there.
+    /// Adds required bytes.
     fn add_steps(&mut self, bytes: &[u8], gap: Option<Gap>) {
         let count = bytes.len().div_ceil(8);
         for (number, chunk) in bytes.chunks(8).enumerate() {
@@ -359,7 +356,7 @@ impl Known<'_> {
         Some((length, Packed::widen(*cell)))
     }
 
-    /// Takes a value of `frames`, and returns the length of its opcodes.
+    /// Reads a value of `frames`, and returns the length of its opcodes.
     #[inline(always)]
     fn frames(&mut self, window: &[u8; WINDOW], bytes: &[u8], fit: &mut Fit) -> Option<usize> {
         let (length, stack) = match *window {
@@ -388,7 +385,7 @@ fn fetch(bytes: &[u8], memo: &[u32]) -> Option<(usize, Packed)> {
     Some((length, Packed::widen(*memo.get(index as usize)?)))
 }
 
-/// The next bytes, with zeros behind the last.
+/// The next bytes, padded with zeros.
 fn padded(bytes: &[u8]) -> [u8; WINDOW] {
     let mut window = [0; WINDOW];
     for (to, from) in window.iter_mut().zip(bytes) {
@@ -427,8 +424,8 @@ fn varying(gap: Gap, bytes: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
-/// The length of the opcodes of a context's value, and how many values they store in the memo. `None` for values that the
-/// machine would warn of, and for those that could change.
+/// The length of the opcodes of a context's value, and how many values they store in the memo. `None` for values that
+/// would cause a warning, and for those that could still change.
 fn constant(key: Key, bytes: &[u8], memo: &[u32]) -> Option<(usize, usize)> {
     let is_text = match key {
         Key::Stream => return integer(&padded(bytes)).map(|(length, _)| (length, 0)),

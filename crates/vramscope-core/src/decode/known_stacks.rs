@@ -1,9 +1,9 @@
-//! Stacks by the opcodes that fetch their frames from the memo.
+//! A fast path for stacks whose opcodes fetch the same frames from the memo as before.
 //!
-//! A pickle fetches each frame of a stack by an opcode of its own, and the same few hundred stacks come again and again.
-//! While no memo number gets another value, equal opcodes fetch equal frames. So a stack whose opcodes were seen takes one
-//! comparison of bytes instead of a fetch for each frame. Input that comes in small pieces never takes this way, so that
-//! both ways are compared wherever tests read files in pieces.
+//! A pickle fetches each frame of a stack by its own opcode, and the same few hundred stacks occur again and again. As long
+//! as no memo number is assigned again, equal opcodes fetch equal frames. So a known stack needs one comparison of bytes
+//! instead of a fetch for each frame. Input that arrives in small pieces never takes this path, so tests that read files in
+//! pieces compare both.
 
 use std::hash::BuildHasher;
 
@@ -12,22 +12,21 @@ use foldhash::fast::RandomState;
 use super::opcode as op;
 use crate::ids::StackId;
 
-/// The most bytes that are remembered. When they are full, all are forgotten.
+/// Most bytes of opcodes remembered. When that is reached, all are forgotten.
 const MOST_BYTES: usize = 1 << 20;
 /// Stacks whose hashes share a slot replace each other, so that no file can make chains of them.
 const SLOTS: usize = 1 << 13;
-/// A slot, or a successor, that is not there.
+/// Marks an empty slot or a missing successor.
 const NONE: u32 = u32::MAX;
 
-/// The stacks seen last.
 #[derive(Default)]
 pub(super) struct KnownStacks {
     hasher: RandomState,
     bytes: Vec<u8>,
     known: Vec<Known>,
-    /// By hash, the number of a known stack.
+    /// The number of a known stack, by hash.
     slots: Vec<u32>,
-    /// The one that came last.
+    /// The stack found or learned last.
     last: u32,
 }
 
@@ -35,12 +34,12 @@ struct Known {
     start: u32,
     length: u32,
     stack: StackId,
-    /// The two that came after it last, the latest first.
+    /// The last two stacks that came after this one, the latest first.
     next: [u32; 2],
 }
 
 impl KnownStacks {
-    /// The stack whose frames the opcodes at the beginning of `bytes` append to a list, and their length with APPENDS.
+    /// The stack that the opcodes at the beginning of `bytes` append to a list, and their length with APPENDS.
     #[inline]
     pub(super) fn find(&mut self, bytes: &[u8]) -> Option<(usize, StackId)> {
         let last = self.known.get(self.last as usize)?;
@@ -61,7 +60,7 @@ impl KnownStacks {
         Some((known.length as usize, known.stack))
     }
 
-    /// Notes that this one came after the last.
+    /// Notes that stack `found` came after the last one.
     fn follow(&mut self, found: u32) {
         if let Some(last) = self.known.get_mut(self.last as usize)
             && last.next[0] != found
@@ -78,7 +77,7 @@ impl KnownStacks {
         starts_with(run, self.bytes_of(known)).then_some(found)
     }
 
-    /// Remembers a stack with the opcodes that fetched its frames and appended them to a new list, if they are no others.
+    /// Remembers a stack with its opcodes, if they do nothing but fetch its frames and append them to a new list.
     pub(super) fn learn(&mut self, bytes: &[u8], stack: StackId) {
         if run_length(bytes) != Some(bytes.len()) {
             return;
@@ -86,7 +85,7 @@ impl KnownStacks {
         if self.bytes.len() + bytes.len() > MOST_BYTES {
             self.forget();
         }
-        // Without memory for it, nothing is remembered.
+        // If there is no memory, nothing is remembered.
         let has_room = self.bytes.try_reserve(bytes.len()).is_ok()
             && self.known.try_reserve(1).is_ok()
             && self.slots.try_reserve(SLOTS - self.slots.len()).is_ok();
@@ -106,7 +105,7 @@ impl KnownStacks {
         self.follow(number);
     }
 
-    /// Forgets all, because a memo number got another value.
+    /// Forgets all stacks, because a memo number was assigned again.
     pub(super) fn forget(&mut self) {
         self.bytes.clear();
         self.known.clear();
@@ -126,7 +125,7 @@ impl KnownStacks {
     }
 }
 
-/// Whether `bytes` begin with `start`. In wasm the library compares byte by byte.
+/// Whether `bytes` begin with `start`. The standard library compares byte by byte in wasm.
 #[inline(always)]
 fn starts_with(bytes: &[u8], start: &[u8]) -> bool {
     let word = |bytes: &[u8; 16]| u128::from_le_bytes(*bytes);
@@ -134,7 +133,7 @@ fn starts_with(bytes: &[u8], start: &[u8]) -> bool {
         return false;
     };
     let pairs = bytes.as_chunks().0.iter().zip(start.as_chunks().0);
-    // The last bytes, most of which the words before may have.
+    // The last bytes, which may overlap those compared above.
     let are_ends_equal = match (bytes.last_chunk(), start.last_chunk()) {
         (Some(end), Some(end_of_start)) => word(end) == word(end_of_start),
         _ => bytes == start,
@@ -142,8 +141,8 @@ fn starts_with(bytes: &[u8], start: &[u8]) -> bool {
     are_ends_equal && pairs.into_iter().all(|(a, b)| word(a) == word(b))
 }
 
-/// The length of the BINGETs and LONG_BINGETs at the beginning with the APPENDS behind them; `None` if something else is
-/// there, or nothing.
+/// The length of the BINGETs and LONG_BINGETs at the beginning, with the APPENDS after them; `None` if there is something
+/// else or nothing.
 fn run_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -195,7 +194,7 @@ mod tests {
         stacks.learn(&b, StackId(2));
         stacks.learn(b"short e", StackId(3));
         for _ in 0..3 {
-            // Whatever follows is not looked at.
+            // Bytes after the run are ignored.
             for (run, stack) in [(&a, StackId(1)), (&b, StackId(2)), (&b, StackId(2))] {
                 let more = [&run[..], b"(anything"].concat();
                 assert_eq!(stacks.find(&more), Some((run.len(), stack)));
@@ -221,7 +220,6 @@ mod tests {
         assert_eq!(stacks.find(&latest), Some((latest.len(), StackId(39_999))));
     }
 
-    /// An alloc whose stack the opcodes make.
     fn event(addr: u8, frames: Raw) -> Raw {
         Raw::new()
             .op(op::EMPTY_DICT)
@@ -262,7 +260,7 @@ mod tests {
         let (_, all) = events.into_iter().fold((1, start), |(addr, all), frames| {
             (addr + 1, all.bytes(&event(addr, frames).cut()))
         });
-        // The opcodes at the very end are not run as those before.
+        // Opcodes at the very end take another path than those before.
         let all = all.op(op::APPENDS).op(op::APPEND).op(op::SETITEMS);
         let bytes = all.stop();
         let snapshot = decode_both_ways(&bytes).unwrap();

@@ -1,14 +1,13 @@
-//! The machine that pickle opcodes and JSON tokens drive. It has a stack of small values, and containers
-//! that become table rows as soon as they are complete.
+//! The machine that pickle opcodes and JSON tokens drive. It has a stack of small values, and containers that become
+//! table rows as soon as they are complete.
 //!
-//! A genuine snapshot of a million events holds millions of dicts and lists, but rarely more than a few
-//! hundred distinct stacks. So no tree is built. A dict that is recognised as a record is written to
-//! its table by [`super::records`], and only its row number is kept. A list of consecutive rows is a
-//! range, and a list of frames is an interned stack. Everything else (the top level, settings, values of unknown
-//! keys) stays as it is until [`super::finish`] asks for it.
+//! A genuine snapshot of a million events holds millions of dicts and lists, but rarely more than a few hundred distinct
+//! stacks. So no tree is built. A dict that is recognised as a record is written to its table by [`super::records`], and
+//! only its row number is kept. A list of consecutive rows is a range, and a list of frames is an interned stack. Everything
+//! else (the top level, settings, values of unknown keys) stays as it is until [`super::finish`] reads it.
 //!
-//! A stack or text that a record has used can no longer change, and rows have one owner. Genuine producers never
-//! do otherwise, and files that do could cause work out of proportion to their size.
+//! A stack or text that a record has used can no longer change, and rows have one owner. Genuine producers keep to that,
+//! and files that did not could cause work out of proportion to their size.
 
 use super::key;
 use super::kineto::Trace;
@@ -22,7 +21,7 @@ use crate::ids::StringId;
 use crate::model::Warnings;
 use crate::{ErrorKind, Limits};
 
-/// A memo entry without a value. No packed value has this tag.
+/// An empty memo entry. No packed value has this tag.
 const UNSET: u32 = 9;
 
 /// The state of decoding.
@@ -31,14 +30,14 @@ pub(super) struct Machine {
     pub(super) marks: Vec<u32>,
     /// Packed values in four bytes; [`UNSET`] where nothing was stored.
     pub(super) memo: Vec<u32>,
-    /// The dict memoised last, and its memo index. If it becomes a frame, the memo entry is replaced, because frames
-    /// are fetched from the memo tens of millions of times.
+    /// The dict memoised last, and its memo index. If it becomes a frame, the memo entry is replaced, because frames are
+    /// fetched from the memo tens of millions of times.
     pub(super) last_memoised: (u32, usize),
     pub(super) known_stacks: KnownStacks,
     pub(super) known_records: KnownRecords,
     /// Values that do not fit into a packed value.
     pub(super) wide: Vec<Value>,
-    /// A cache of recent texts, by a few of their bits. Most texts are one of the same few.
+    /// A cache of recent texts, indexed by a few of their bits. Most texts are one of the same few.
     recent_texts: [StringId; 16],
     pub(super) lists: Vec<ListCell>,
     pub(super) items: Vec<Vec<Packed>>,
@@ -56,7 +55,7 @@ pub(super) struct Machine {
     pub(super) trace: Option<Box<Trace>>,
     /// A memory timeline of torch.profiler, if it is one.
     pub(super) timeline: Option<Box<Timeline>>,
-    /// What all of the above may reserve.
+    /// The budget for all of the above.
     pub(super) budget: Budget,
 }
 
@@ -87,8 +86,8 @@ impl Machine {
         }
     }
 
-    /// Makes room for so many opcodes or tokens, each of which adds no more than one value to each store. So they push
-    /// without asking.
+    /// Makes room for so many opcodes or tokens, each of which adds at most one value to each store. So they can push
+    /// without checking.
     #[inline]
     pub(super) fn make_room(&mut self, values: usize) -> Result<(), Fault> {
         self.budget.room(&mut self.stack, values)?;
@@ -212,8 +211,8 @@ impl Machine {
         Ok(())
     }
 
-    /// The stack index of the first value above the last mark. The mark stays, because after an error the path is
-    /// derived from it.
+    /// The stack index of the first value above the last mark. The mark stays, because the path in an error is derived from
+    /// it.
     #[inline]
     pub(super) fn marked(&self) -> Result<usize, Fault> {
         self.marks
@@ -253,7 +252,7 @@ impl Machine {
         Ok(top.narrow()?)
     }
 
-    /// The memo entry of an integer. No pickler memoises integers, but a pickle may.
+    /// The memo entry of an integer. Picklers do not memoise integers, but a pickle may.
     #[cold]
     fn memo_cell_of_int(&mut self, int: Packed) -> Result<u32, Fault> {
         self.wide.push(self.value(int));
@@ -274,8 +273,7 @@ impl Machine {
     /// PUT: stores the top of the stack under this number.
     pub(super) fn put(&mut self, index: u64) -> Result<(), Fault> {
         let cell = self.memo_cell()?;
-        // Every number took an opcode, or was skipped by an optimiser that removed one. So numbers cannot exceed the
-        // bytes read.
+        // Each number comes from an opcode, possibly one that an optimiser removed. So numbers cannot exceed the bytes read.
         if index > self.budget.unwrapped_bytes() {
             return Err(malformed(format!(
                 "memo number {index} is beyond anything this file could need"

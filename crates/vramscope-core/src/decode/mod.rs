@@ -7,8 +7,8 @@
 //!         └─> kineto, timeline (torch.profiler's) ───┘
 //! ```
 //!
-//! Memory: the snapshot's own tables, plus about 12 bytes for each container and each memoised text
-//! that a file holds, released at the end. All of it grows through the machine's budget, within [`Limits`].
+//! Memory: the snapshot's own tables, plus about 12 bytes for each container and each memoised text in a file, released at
+//! the end. All of it is counted by the machine's budget, within [`Limits`].
 
 mod containers;
 mod final_state;
@@ -46,21 +46,21 @@ pub(crate) use finish::MOST_DEVICES;
 use machine::Machine;
 use value::Fault;
 
-/// A file without its containers, and what is told while it is read.
+/// A file without its containers, and where to report progress.
 pub(crate) struct Unread<'a> {
     pub(crate) input: Box<dyn BufRead + 'a>,
     pub(crate) limits: Limits,
     /// The size of `input`, if known. Columns are then sized once.
     pub(crate) expected_bytes: Option<u64>,
-    /// Those of the file that `input` was unwrapped from.
+    /// The counters of the file that `input` was unwrapped from.
     pub(crate) counters: &'a Counters,
     pub(crate) on_events: &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>,
 }
 
-/// The next bytes of the input are on their way.
+/// Resolves when more bytes of the input have arrived.
 pub type Arrival = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Reads a pickle, and names it in the containers of the source or of the error. `arrival` is that of
+/// Reads a pickle, and adds it to the containers of the source or of the error. `arrival` is as in
 /// [`decode_arriving_pickle`](crate::open::decode_arriving_pickle).
 pub(crate) async fn read_pickle(
     unread: Unread<'_>,
@@ -72,12 +72,12 @@ pub(crate) async fn read_pickle(
     ended(machine, end, kind)
 }
 
-/// Reads JSON, and names it in the containers of the source or of the error.
+/// Reads JSON, and adds it to the containers of the source or of the error.
 pub(crate) fn read_json(unread: Unread<'_>) -> Result<Snapshot, Error> {
     read_json_of(unread, json::Form::Dict)
 }
 
-/// The same for a memory timeline of torch.profiler.
+/// Like [`read_json`], for a memory timeline of torch.profiler.
 pub(crate) fn read_timeline(unread: Unread<'_>) -> Result<Snapshot, Error> {
     read_json_of(unread, json::Form::Timeline)
 }
@@ -88,14 +88,14 @@ fn read_json_of(unread: Unread<'_>, form: json::Form) -> Result<Snapshot, Error>
     ended(machine, end, ContainerKind::Json)
 }
 
-/// Who is told of each piece of the input that was read.
+/// Receives progress for each piece of the input.
 struct Told<'a> {
     counters: &'a Counters,
     on_events: &'a mut dyn FnMut(u64) -> Result<(), ErrorKind>,
 }
 
 impl Told<'_> {
-    /// Tells the bytes of unwrapped data that were read so far. An error ends decoding.
+    /// Reports the unwrapped bytes read so far. An error ends decoding.
     fn chunk(&mut self, machine: &mut Machine, decoded_bytes: u64) -> Result<(), ErrorKind> {
         let read = self.counters.read(decoded_bytes, machine.has_records());
         let window_bytes = self.counters.window_bytes.get();
@@ -147,10 +147,8 @@ fn finished(machine: Machine, fault: Option<Fault>) -> Result<Snapshot, (ErrorKi
     }
 }
 
-/// The end of reading the unwrapped data.
+/// How reading the unwrapped data ended.
 struct End {
-    /// The error, if there was one.
     fault: Option<Fault>,
-    /// Offset in the unwrapped data.
     offset: u64,
 }

@@ -63,7 +63,7 @@ opcodes! {
     LONG_BINGET b'j'
 }
 
-/// Opcodes that import, build or call objects, or make values that no snapshot has.
+/// Opcodes that import, build or call objects, or make values that snapshots do not contain.
 const FORBIDDEN: [(u8, &str); 18] = [
     (b'c', "GLOBAL"),
     (0x93, "STACK_GLOBAL"),
@@ -85,7 +85,7 @@ const FORBIDDEN: [(u8, &str); 18] = [
     (0x91, "FROZENSET"),
 ];
 
-/// The name of an opcode that is never run; `None` for a byte that is no opcode at all.
+/// The name of an opcode that is refused; `None` for a byte that is not an opcode.
 pub(super) fn forbidden_name(opcode: u8) -> Option<&'static str> {
     let mut names = FORBIDDEN.iter();
     names.find_map(|&(code, name)| (code == opcode).then_some(name))

@@ -1,7 +1,7 @@
 //! The machine's position in the snapshot, in Python's syntax: `device_traces[0][1234].frames`.
 //!
-//! No position is tracked while all goes well; it is derived from the stack. From the bottom up, the stack holds the
-//! containers under construction, each followed by the values gathered for it so far. After a mark there can be
+//! The position is not tracked during decoding but derived from the stack when needed. From the bottom up, the stack holds
+//! the containers under construction, each followed by the values gathered for it so far. After a mark there can be
 //! many (APPENDS, SETITEMS). Without one there is a single item, or a key and its value (APPEND, SETITEM: written
 //! by Python for containers of one item, and by protocol 0 for all).
 
@@ -16,7 +16,7 @@ const LONGEST_KEY: usize = 64;
 pub(super) fn of(machine: &Machine, field: Option<&str>) -> String {
     let mut path = String::new();
     let mut at = 0;
-    // Lists that were opened and never used are on the stack as well, any number of them.
+    // Lists that were opened and never used are on the stack too, in any number.
     for _ in 0..machine.limits.depth {
         let Some(&container) = machine.stack.get(at) else {
             break;
@@ -62,7 +62,7 @@ fn in_list(path: &mut String, machine: &Machine, at: usize, list: u32) -> Option
     if item > last && !is_marked {
         return None;
     }
-    // Lists hold things of one kind, so a dict after a list is that list's first item.
+    // A list contains one kind of value, so a dict after a list is that list's first item.
     let value = |at: usize| machine.stack.get(at).map(|&packed| machine.value(packed));
     let is_within_last = item > at + 1
         && matches!(
@@ -74,8 +74,8 @@ fn in_list(path: &mut String, machine: &Machine, at: usize, list: u32) -> Option
     (item > at && item <= last).then_some(item)
 }
 
-/// Appends the key whose value is under construction. Returns the value's stack index. If the dict itself is the faulty
-/// record, the caller names the key.
+/// Appends the key whose value is under construction. Returns the value's stack index. If the dict itself is the record
+/// with the fault, the caller names the key.
 fn in_dict(
     path: &mut String,
     machine: &Machine,
@@ -89,7 +89,7 @@ fn in_dict(
     }
     for key in (at + 1..machine.stack.len()).step_by(2) {
         let value = machine.stack.get(key + 1);
-        // A finished value is followed by the next key. Anything else is an item of a value under construction.
+        // A complete value is followed by the next key. Otherwise it is an item of a value under construction.
         let is_open = !is_marked
             || inner == Some(key + 1)
             || machine
@@ -113,7 +113,7 @@ fn push_index(path: &mut String, index: usize) {
 fn push_key(path: &mut String, machine: &Machine, dict: u32, key: Packed) {
     let Some(id) = key.text() else { return };
     let name = machine.tables.strings.get(id);
-    // Keys of the schema are words. Keys of the settings and of unknown parts may be anything.
+    // Keys of the schema are words; those of settings and of unknown values may be anything.
     if Key::of(id).is_some() || machine.dict(dict) == DictCell::Empty {
         push_name(path, &name.chars().take(LONGEST_KEY).collect::<String>());
     }

@@ -17,14 +17,14 @@ use crate::model::WarningKind;
 /// Longest integer in bytes; genuine snapshots have at most 9.
 const LONGEST_INTEGER: usize = 1 << 10;
 
-/// Bytes of opcodes for which the stack has room at once.
+/// Bytes of opcodes for which room is made on the stack at once.
 const BURST: usize = 16 << 10;
 
 /// Longest line with a number in protocol 0.
 const LONGEST_NUMBER_LINE: usize = 1 << 12;
 
-/// Runs a pickle up to its STOP, and leaves its value on the machine's stack. `told` is told after every refill of the
-/// input, and then what comes is waited for.
+/// Runs a pickle up to its STOP, and leaves its value on the machine's stack. Reports to `told` after every refill of the
+/// input, and then waits for the next bytes to arrive.
 pub(super) async fn read(
     input: Box<dyn BufRead + '_>,
     machine: &mut Machine,
@@ -45,7 +45,7 @@ pub(super) async fn read(
         Some(_) => opcode,
     };
     if fault.is_none() {
-        // torch's HTML pads with a few NULs.
+        // torch's HTML appends a few NULs.
         match input.drain() {
             Ok(false) => {}
             Ok(true) => machine.warn(WarningKind::TrailingBytes),
@@ -94,15 +94,15 @@ async fn run(
     }
 }
 
-/// Runs the opcodes that make up genuine snapshots, as long as each lies wholly within `bytes`, so that the input
-/// need not be asked. Stops at the end of `bytes` and at an opcode for [`step`]. Returns the number of bytes done,
-/// and an error if there was one.
+/// Runs the opcodes that make up genuine snapshots, as long as each lies wholly within `bytes`, so that `input` is not
+/// needed. Stops at the end of `bytes` and at an opcode for [`step`]. Returns the number of bytes processed, and an
+/// error if there was one.
 #[inline(never)]
 fn burst(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
     let mut rest = bytes;
-    // What follows the last MARK of these bytes.
+    // The rest of these bytes after the last MARK.
     let mut marked: &[u8] = &[];
-    // The last EMPTY_DICT of these bytes with what follows it, and the memo's length before it.
+    // The rest of these bytes from the last EMPTY_DICT on, and the memo's length before it.
     let mut dict: (&[u8], usize) = (&[], 0);
     while let Some(window) = rest.first_chunk::<WINDOW>() {
         let (length, result) = match window[0] {
@@ -169,7 +169,7 @@ fn push_integer(value: i64, machine: &mut Machine) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Runs the BINGETs and LONG_BINGETs at the beginning of `bytes`. Two of three opcodes are one of these, because a
+/// Runs the BINGETs and LONG_BINGETs at the beginning of `bytes`. Two of three opcodes are among these, because a
 /// stack has one for each frame.
 #[inline]
 fn gets(bytes: &[u8], machine: &mut Machine) -> (usize, Result<(), Fault>) {
@@ -232,7 +232,7 @@ fn rare(window: &[u8; WINDOW], input: &mut Input<'_>, machine: &mut Machine) -> 
     let length = u64_at(window, 1);
     match opcode {
         op::PROTO => protocol(window[1], machine),
-        // Frames only help when reading from a socket. Their length is not trusted.
+        // Frames only help when reading from a socket, and their length is not trusted.
         op::FRAME => Ok(()),
         op::BINUNICODE | op::BINBYTES | op::BINSTRING => {
             push_text(u32_at(window) as usize, input, machine)
@@ -293,7 +293,7 @@ fn bare(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
     Ok(())
 }
 
-/// Opcodes of protocol 0, whose argument is the rest of the line.
+/// Opcodes of protocol 0, each with the rest of the line as its argument.
 fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), Fault> {
     if matches!(opcode, op::STRING | op::UNICODE) {
         let limit = machine.limits.string_bytes;
@@ -321,7 +321,7 @@ fn line(opcode: u8, input: &mut Input<'_>, machine: &mut Machine) -> Result<(), 
             let index = text
                 .parse()
                 .ok()
-                .ok_or_else(|| malformed(format!("`{text}` is no memo number")))?;
+                .ok_or_else(|| malformed(format!("`{text}` is not a memo number")))?;
             if opcode == op::GET {
                 return machine.get(index);
             }
@@ -373,8 +373,8 @@ fn check_length(length: usize, limit: usize, what: &'static str) -> Result<(), F
     Ok(())
 }
 
-/// Two's complement of any length. Beyond 64 bits only the sign is kept, as an infinity: no field of a snapshot
-/// is so large.
+/// Two's complement of any length. Beyond 64 bits only the sign is kept, as an infinity: no field of a snapshot is that
+/// large.
 fn long_integer(bytes: &[u8]) -> Value {
     let mut low = [0; 8];
     let count = bytes.len().min(8);
@@ -440,7 +440,7 @@ fn unescape_unicode(line: &[u8]) -> Vec<u8> {
             Some(code) => {
                 match char::from_u32(code) {
                     Some(char) => push(&mut text, char),
-                    // Never UTF-8: it is replaced and counted where texts are checked.
+                    // Not valid UTF-8, so it is replaced and counted where texts are checked.
                     None => text.push(0xff),
                 }
                 rest = tail.get(1 + digits..).unwrap_or(&[]);
@@ -488,7 +488,7 @@ fn unquote(line: &[u8]) -> Result<Vec<u8>, Fault> {
     Ok(text)
 }
 
-/// The error for an opcode that is not run.
+/// The error for an opcode that is refused.
 fn refused(opcode: u8) -> ErrorKind {
     match op::forbidden_name(opcode) {
         Some(name) => ErrorKind::ForbiddenOpcode { name, code: opcode },

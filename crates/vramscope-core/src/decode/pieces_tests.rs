@@ -1,11 +1,11 @@
-//! For tests: input in pieces so small that no fast way is taken, compared with the same input as a whole.
+//! For tests: input in pieces so small that no fast path is taken, compared with the same input as a whole.
 
 use std::io::Read;
 
 use crate::encode::difference;
 use crate::{Error, Snapshot};
 
-/// Gives up to seven bytes at a time.
+/// Returns up to seven bytes per read.
 pub(super) struct Pieces<'a>(pub(super) &'a [u8]);
 
 impl Read for Pieces<'_> {
@@ -17,7 +17,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// Decodes `bytes` as a whole and in pieces, and checks that nothing tells the results apart.
+/// Decodes `bytes` as a whole and in pieces, and checks that the results are the same.
 pub(super) fn decode_both_ways(bytes: &[u8]) -> Result<Snapshot, Error> {
     let whole = crate::decode(bytes);
     match (&whole, crate::decode(Pieces(bytes))) {

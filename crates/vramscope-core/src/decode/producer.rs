@@ -1,12 +1,12 @@
-//! Tells which torch wrote a snapshot by the keys it uses (FORMAT.md 1.9), because files carry no version. Only
-//! captured ones do.
+//! Recognises the torch that wrote a snapshot by the keys it uses (FORMAT.md 1.9), because only captured files state a
+//! version.
 
 use self::Evidence::{Event, Segment, Setting, Top};
 use super::key::Key;
 use crate::ids::StringId;
 use crate::model::{Producer, Profile, ProfileKind, Snapshot, StringTable, capture_of};
 
-/// A part of a snapshot that tells a version.
+/// A part of a snapshot that reveals a version.
 enum Evidence {
     /// A key of the top level.
     Top(Key),
@@ -18,7 +18,7 @@ enum Evidence {
     Setting(&'static str),
 }
 
-/// The versions of torch by their evidence, newest first.
+/// The versions of torch with the evidence for each, newest first.
 const VERSIONS: [(Evidence, &str); 12] = [
     (Event(Key::InternalMetadata), "torch 2.15 or newer"),
     (Top(Key::HostSegments), "torch 2.14 or newer"),
@@ -57,7 +57,7 @@ impl Evidence {
     }
 }
 
-/// Whether stacks lead through Ascend's extension of torch, whose snapshots have the keys of torch 2.1.
+/// Whether stacks go through Ascend's extension of torch, whose snapshots have the keys of torch 2.1.
 pub(super) fn is_of_ascend(strings: &StringTable) -> bool {
     let mut texts = (0..strings.len()).map(|row| strings.get(StringId::from_index(row)));
     texts.any(|text| {

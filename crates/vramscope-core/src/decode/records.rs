@@ -1,7 +1,7 @@
 //! Turns complete dicts into table rows: recognises the kind of record, and reads its keys.
 //!
-//! A record is recognised by a key that only its kind has, so it does not matter where in the file it is. A value of
-//! the wrong type is an error if its key matters, and else a counted warning.
+//! A record is recognised by a key that only its kind has, wherever in the file it is. A value of the wrong type is an
+//! error if its key matters, and otherwise a counted warning.
 
 use super::key::{Key, action_of};
 use super::machine::Machine;
@@ -18,7 +18,6 @@ use crate::model::{
 /// 2^64, to which JavaScript rounds `2^64 - 1`.
 pub(super) const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// The snapshot's tables while they fill.
 pub(super) struct Tables {
     pub(super) strings: StringTable,
     pub(super) frames: FrameTable,
@@ -54,8 +53,8 @@ impl Tables {
         }
     }
 
-    /// The row of a pair of integers. Only the last few rows are searched. A genuine file has a handful of pairs; one
-    /// with more gets repeated rows, but costs no more time.
+    /// The row of a pair of integers. Only the last few rows are searched. A genuine file has a handful of pairs; one with
+    /// more gets repeated rows, but takes no more time.
     pub(super) fn pair(
         &mut self,
         first: i64,
@@ -80,7 +79,6 @@ impl Tables {
         self.pairs.get(row as usize).copied().unwrap_or_default()
     }
 
-    /// Interns a list of frame records.
     pub(super) fn stack_of(
         &mut self,
         frames: &[Packed],
@@ -90,7 +88,6 @@ impl Tables {
         self.stack_of_frames(frames.iter().map(|frame| frame.row()), budget)
     }
 
-    /// Interns a list of rows of frames.
     pub(super) fn stack_of_frames(
         &mut self,
         frames: impl Iterator<Item = u32>,
@@ -120,7 +117,7 @@ impl Tables {
     }
 }
 
-/// The error for a value of another type than `wanted`.
+/// The error for a value that is not of the type `wanted`.
 pub(super) fn wrong_type(key: Key, wanted: &str) -> Fault {
     Fault {
         kind: ErrorKind::Malformed(format!("`{}` is no {wanted}", key.text())),
@@ -137,8 +134,8 @@ fn too_many_events() -> Fault {
     kind.into()
 }
 
-/// An address or size. Negative numbers are reinterpreted as unsigned, and so are numbers beyond 64 bits, which become
-/// the next ones within: all of them are sizes that cannot be.
+/// An address or size. Negative numbers are reinterpreted as unsigned, and numbers beyond 64 bits become the nearest
+/// possible one: all of these are impossible sizes.
 #[inline(always)]
 pub(super) fn unsigned(value: Value, key: Key) -> Result<u64, Fault> {
     match value {
@@ -170,7 +167,6 @@ pub(super) fn text(value: Value, key: Key) -> Result<StringId, Fault> {
 }
 
 impl Machine {
-    /// Whether there has been a record.
     pub(super) fn has_records(&self) -> bool {
         let tables = &self.tables;
         !tables.frames.is_empty()
@@ -185,13 +181,12 @@ impl Machine {
                 .is_some_and(|timeline| timeline.has_rows())
     }
 
-    /// Number of events read so far.
     pub(super) fn events(&self) -> u64 {
         let of_trace = self.trace.as_ref().map_or(0, |trace| trace.memory_events());
         self.tables.events.len() as u64 + of_trace
     }
 
-    /// Reads the keys and values from stack index `start` on as a record, if they are one.
+    /// Reads the keys and values from stack index `start` on as a record, if they form one.
     #[inline]
     pub(super) fn read_record(&mut self, start: usize) -> Result<Option<Record>, Fault> {
         // PyTorch always writes this key first, and nearly all records are events.
@@ -243,15 +238,14 @@ impl Machine {
         Ok(Some(record))
     }
 
-    /// Counts a record without an address or size.
     fn warn_of_missing(&mut self, is_there: bool) {
         if !is_there {
             self.warn(WarningKind::MissingSize);
         }
     }
 
-    /// Counts the values that are lost because a record has keys twice: `known` keys of the schema, of which `keys`
-    /// are different.
+    /// Counts the values that are lost because a record repeats keys: `known` keys of the schema, of which `keys` are
+    /// different.
     #[inline]
     fn warn_of_repeated(&mut self, known: usize, keys: u64) {
         let repeated = known - keys.count_ones() as usize;
@@ -261,8 +255,8 @@ impl Machine {
     }
 
     /// The key and value at stack index `index`.
-    // Always inlined, like everything that reads a key's value: with whole-program optimisation, which the page is
-    // built with, decoding took a quarter longer when the compiler decided.
+    // Always inlined, like everything that reads a key's value: when the compiler decided, decoding took a quarter longer
+    // with whole-program optimisation, which the page is built with.
     #[inline(always)]
     pub(super) fn pair_at(&self, index: usize) -> (Option<Key>, Value) {
         (
@@ -334,7 +328,7 @@ impl Machine {
         Ok(EventId(row as u32))
     }
 
-    /// Adds an allocation as a profiler tells of it; for a free, the request to free and its completion.
+    /// Adds an allocation of a profile; for a free, both the request and its completion.
     pub(super) fn add_profiled(&mut self, event: Event, is_free: bool) -> Result<(), Fault> {
         let actions: &[Action] = match is_free {
             true => &[Action::FreeRequested, Action::FreeCompleted],
@@ -411,14 +405,14 @@ impl Machine {
             }
             _ => return Err(wrong_type(key, "list of frames")),
         };
-        // The empty list is shared by many records, so using it must not freeze it.
+        // Many records share the empty list, so using it must not freeze it.
         if id != StackId::EMPTY {
             self.lists[list as usize] = ListCell::UsedStack(id);
         }
         Ok(id)
     }
 
-    /// A pool id: a tuple or list of two integers. Anything else counts as absent, and is warned of unless it is None.
+    /// A pool id: a tuple or list of two integers. Anything else counts as absent, with a warning unless it is None.
     pub(super) fn pool_value(&mut self, value: Value, key: Key) -> Option<PoolId> {
         let pool = match value {
             Value::None => return None,
@@ -435,7 +429,7 @@ impl Machine {
         pool.map(|(first, second)| PoolId(first as u64, second as u64))
     }
 
-    /// A text. A dict (some tools write metadata so) becomes its JSON; None counts as absent.
+    /// A text. A dict (as some tools write metadata) becomes its JSON; None counts as absent.
     #[inline]
     pub(super) fn text_value(&mut self, value: Value) -> Result<Option<StringId>, Fault> {
         match value {
@@ -518,7 +512,7 @@ impl Machine {
                         Value::None => 0,
                         value => signed(value, Key::Line)?,
                     };
-                    // Python has -1 for code without a line, which PyTorch writes as 2^64 - 1.
+                    // Python uses -1 for code without a line, which PyTorch writes as 2^64 - 1.
                     let line = if line == -1 { 0 } else { line };
                     frame.line = u32::try_from(line).unwrap_or_else(|_| {
                         self.warn_at(WarningKind::ValuesLeftOut, 1, Some(Key::Line.text()));
@@ -559,7 +553,7 @@ impl Machine {
         self.warn_at(kind, 1, None);
     }
 
-    /// Counts `times` oddities of the current record, or of a key below it, which may be of any length.
+    /// Counts `times` oddities of the current record, or of a key in it of any length.
     pub(super) fn warn_at(&mut self, kind: WarningKind, times: u64, field: Option<&str>) {
         let path = if self.warnings.wants_place(&kind) {
             let field = field.map(|field| &field[..field.floor_char_boundary(64)]);

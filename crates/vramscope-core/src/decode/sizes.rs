@@ -1,6 +1,6 @@
-//! Leaves out sizes that cannot be: they are counted, and 0 is taken for them, so that no sum contains them. What else
-//! the file says of the same memory contradicts them, and which of the two is wrong cannot be told. All snapshots go
-//! through here, whether read, built or cut, so that nothing else needs to think of it.
+//! Removes impossible sizes: they are counted and replaced by 0, so that no sum contains them. They contradict other
+//! statements of the file about the same memory, and it is unknown which of the two is wrong. All snapshots pass through
+//! here, whether read, built or cut, so no other code needs to handle such sizes.
 
 use crate::Snapshot;
 use crate::model::{
@@ -10,7 +10,7 @@ use crate::model::{
 
 use super::key::Key;
 
-/// Leaves out the impossible sizes of segments, blocks and events. Computes the blocks' addresses if the file has none.
+/// Removes the impossible sizes of segments, blocks and events. Computes the blocks' addresses if the file has none.
 pub(crate) fn leave_out_impossible(snapshot: &mut Snapshot, found: &mut Warnings) {
     let has_addresses = snapshot.keys.block & Key::Address.bit() != 0;
     let blocks = &mut snapshot.blocks;
@@ -67,7 +67,7 @@ fn settle_segment(
     let rows = blocks.rows.get_mut(rows).unwrap_or_default();
     let mut next = segment.address;
     for (index, block) in rows.iter_mut().enumerate() {
-        // torch up to 2.0 and `_profile_to_snapshot` write none: each block begins where the one before it ends.
+        // torch up to 2.0 and `_profile_to_snapshot` write no addresses: each block begins where the one before it ends.
         if !has_addresses {
             block.address = next;
         }
@@ -76,14 +76,14 @@ fn settle_segment(
             found.add(WarningKind::ImpossibleSize, place);
             is_sound = false;
         }
-        // Nothing is inside of a segment without bytes.
+        // A segment without bytes contains nothing.
         if !is_placed {
             block.size = 0;
             settle_block(block, &mut blocks.tenants);
         }
         next = block.address.wrapping_add(block.size);
     }
-    // What was stated counts what is left out.
+    // The stated sums include what was removed.
     if !is_sound {
         state_sums(segment, blocks);
     }
@@ -115,7 +115,7 @@ fn state_sums(segment: &mut Segment, blocks: &BlockTable) {
     }
 }
 
-/// Leaves out the impossible sizes of a block; `false` if there was one.
+/// Removes the impossible sizes of a block; `false` if there was one.
 fn settle_block(block: &mut Block, tenants: &mut [Tenant]) -> bool {
     let rows = block.history.clone().unwrap_or_default();
     let tenants = tenants.get_mut(rows.start as usize..rows.end as usize);
@@ -124,7 +124,7 @@ fn settle_block(block: &mut Block, tenants: &mut [Tenant]) -> bool {
     if !is_sound {
         block.size = 0;
     }
-    // A block that is not in use keeps what was last requested, perhaps of a larger one; so do all tenants but the last.
+    // A block that is not in use keeps the last requested size, perhaps of a larger block; so do all tenants but the last.
     let most_requested = match block.state.is_active() {
         true => block.size,
         false => LARGEST_BYTES,
@@ -134,7 +134,7 @@ fn settle_block(block: &mut Block, tenants: &mut [Tenant]) -> bool {
         .requested_size
         .is_some_and(|bytes| bytes > most_requested)
     {
-        // How much is not known, so that the whole block counts as requested.
+        // The requested size is unknown, so the whole block counts as requested.
         block.requested_size = Some(block.size);
         is_sound = false;
     }
@@ -170,8 +170,8 @@ fn settle_events(
     };
     let events = actions.iter().zip(addresses).zip(sizes);
     for (index, ((action, addr), size)) in events.enumerate() {
-        // No memory is at the address of a snapshot. What the device has free is in place of the address of an oom, and a
-        // program may ask for any size, but a negative one.
+        // A snapshot event has no address. An oom has the device's free bytes in place of one, and a program may request any
+        // size but a negative one.
         let (is_addr_sound, is_size_sound) = match action {
             Action::Other(_) => continue,
             Action::Oom => (

@@ -1,12 +1,12 @@
 //! Reads memory timelines of torch.profiler (FORMAT.md 3.10), in both forms of `export_memory_timeline`:
 //!
-//! - `.raw.json`: `[[time in ns, action, ± bytes, category], …]`, an event for each tensor that was there before, made, changed
-//!   or dropped;
+//! - `.raw.json`: `[[time in ns, action, ± bytes, category], …]`, an event for each tensor that already existed, was made,
+//!   changed or dropped;
 //! - `.json`: `[[time in µs, …], [[0, bytes of each category …], …]]`, the sums at each time.
 //!
 //! Neither has addresses, stacks or the device. In the first, a tensor that changes (an activation's memory becomes a
-//! gradient's) is freed and allocated again with its new category. In the second, what a category gains is an allocation,
-//! and what it loses is taken from the latest ones: its bands are sums, not tensors.
+//! gradient's) is freed and allocated again with its new category. In the second, growth of a category becomes an
+//! allocation, and shrinkage is taken from the latest ones: its bands are sums, not tensors.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ use crate::model::{
     Action, Context, DeviceKind, Event, Profile, ProfileKind, ProfiledDevice, WarningKind,
 };
 
-/// The categories by their numbers.
+/// The categories, indexed by their numbers.
 const CATEGORIES: [&str; 8] = [
     "parameter",
     "optimizer_state",
@@ -41,28 +41,27 @@ const MOST_MICROSECONDS: i64 = 100_000_000_000_000_000;
 /// torch's number for a tensor that changed.
 const CHANGED: i64 = 3;
 
-/// What was read of a timeline.
 #[derive(Default)]
 pub(super) struct Timeline {
     /// The first list: an event, or the times of all rows.
     first: Vec<i64>,
     is_raw: bool,
-    /// The list that is being read.
+    /// The list being read.
     row: Vec<i64>,
-    /// Number of rows read behind the first list.
+    /// Rows read after the first list.
     rows: usize,
     contexts: [Option<ContextId>; CATEGORIES.len()],
     unplaced: Unplaced,
-    /// Tensors from before, while no time is known: bytes and category.
+    /// Tensors that existed before, until the first time is known: bytes and category.
     before: Vec<(i64, usize)>,
     last_us: Option<i64>,
-    /// The half of a change that was read: bytes and category.
+    /// The first half of a change: bytes and category.
     changing: Option<(i64, usize)>,
-    /// By category: address and bytes of what its sum is made of.
+    /// By category: address and bytes of the allocations that make up its sum.
     pieces: [Vec<(u64, u64)>; CATEGORIES.len()],
-    /// By category: the sum of those.
+    /// By category: the sum of its pieces.
     held: [u64; CATEGORIES.len()],
-    /// Rows that are no events.
+    /// Rows that are not events.
     left_out: u64,
 }
 
@@ -71,7 +70,7 @@ impl Timeline {
         !self.first.is_empty()
     }
 
-    /// Takes a list that stands in the outermost one.
+    /// Handles a list inside the outermost one.
     fn list(&mut self, machine: &mut Machine, place: usize) -> Result<(), Fault> {
         if place == 0 {
             self.first = std::mem::take(&mut self.row);
@@ -89,7 +88,7 @@ impl Timeline {
         read
     }
 
-    /// Takes an event of the raw form.
+    /// Handles an event of the raw form.
     fn raw(&mut self, machine: &mut Machine, row: &[i64]) -> Result<(), Fault> {
         let &[time_ns, action, bytes, category] = row else {
             self.left_out += 1;
@@ -134,7 +133,7 @@ impl Timeline {
         }
     }
 
-    /// Adds an allocation or a free, and returns where.
+    /// Adds an allocation or a free, and returns its address.
     fn event(&mut self, machine: &mut Machine, bytes: i64, category: usize) -> Result<u64, Fault> {
         if bytes == 0 {
             return Ok(0);
@@ -177,7 +176,7 @@ impl Timeline {
         Ok(context)
     }
 
-    /// Takes the sums at a time.
+    /// Handles the sums at one time.
     fn sums(&mut self, machine: &mut Machine) -> Result<(), Fault> {
         let Some(&time_us) = self.first.get(self.rows) else {
             return Err(malformed("a memory timeline has more sums than times"));
@@ -211,7 +210,7 @@ impl Timeline {
         Ok(())
     }
 
-    /// Takes bytes from the latest pieces of a category.
+    /// Removes bytes from the latest pieces of a category.
     fn shrink(&mut self, machine: &mut Machine, category: usize, bytes: u64) -> Result<(), Fault> {
         let mut rest = bytes;
         while rest > 0
@@ -229,7 +228,6 @@ impl Timeline {
     }
 }
 
-/// The snapshot of a timeline.
 pub(super) fn snapshot(mut machine: Machine, mut timeline: Timeline) -> Result<Snapshot, Fault> {
     // A single event looks like the times of no sums.
     if timeline.rows == 0 && !timeline.is_raw && timeline.first.len() == 4 {
@@ -267,7 +265,6 @@ pub(super) fn snapshot(mut machine: Machine, mut timeline: Timeline) -> Result<S
 }
 
 impl Driver<'_, '_, '_> {
-    /// Does something with the timeline that is being read.
     fn with_timeline<T>(
         &mut self,
         act: impl FnOnce(&mut Timeline, &mut Machine) -> Result<T, Fault>,
@@ -319,19 +316,19 @@ impl<'de> Visitor<'de> for TimelineNode<'_, '_, '_, '_> {
     }
 }
 
-/// What was read.
+/// The value that was read.
 enum Item {
     Number,
-    /// A list of numbers, which stands in [`Timeline::row`].
+    /// A list of numbers, now in [`Timeline::row`].
     Numbers,
-    /// A list of lists of numbers, which were taken as sums.
+    /// A list of lists of numbers, already handled as sums.
     Sums,
 }
 
 /// A number, a list of numbers, or a list of such lists about to be read.
 struct ItemNode<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
-    /// In how many lists it stands, the outermost not counted.
+    /// The number of lists around it, not counting the outermost.
     depth: usize,
 }
 
@@ -345,7 +342,7 @@ impl<'de> DeserializeSeed<'de> for ItemNode<'_, '_, '_, '_> {
 
 impl ItemNode<'_, '_, '_, '_> {
     fn number<E: serde::de::Error>(self, number: i64) -> Result<Item, E> {
-        // NaN and its like come as zeros.
+        // NaN and infinities arrive as zeros.
         self.driver.word.take();
         let stepped = self.driver.step().and_then(|()| {
             self.driver.with_timeline(|timeline, machine| {

@@ -1,7 +1,7 @@
-//! Addresses for profiles that have none: events that say how much was allocated or freed, but not where.
+//! Makes up addresses for profiles without any, whose events only say how much was allocated or freed.
 //!
-//! A free ends the latest allocation of the same size and category that is live. Which of several equal ones it was is not
-//! known, and makes no difference to any sum.
+//! A free ends the latest live allocation of the same size and category. Which of several equal ones it really was is
+//! unknown, and makes no difference to any sum.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,25 +10,25 @@ use foldhash::fast::RandomState;
 
 use crate::budget::{Budget, NoRoom};
 
-/// The first address, and what all are multiples of.
+/// The first address; all are multiples of it.
 const UNIT: u64 = 1 << 12;
 
-/// The end of the addresses that are handed out.
+/// The end of the available addresses.
 const END: u64 = 1 << 61;
 
-/// What a size costs, about: its entry, and room for others.
+/// Approximate heap bytes of a size: its entry, and room for others.
 const KEY_BYTES: usize = 96;
 
 /// The live allocations, by size and category.
 #[derive(Default)]
 pub(super) struct Unplaced {
     live: HashMap<(u64, u64), Vec<u64>, RandomState>,
-    /// How many units of addresses were handed out: none twice, so that no two allocations overlap.
+    /// Number of address units used. None is used twice, so no two allocations overlap.
     units: u64,
 }
 
 impl Unplaced {
-    /// The address of an allocation of `bytes`, or of a free if they are negative.
+    /// The address of an allocation of `bytes`, or of a free if `bytes` is negative.
     pub(super) fn address(
         &mut self,
         bytes: i64,
@@ -42,7 +42,7 @@ impl Unplaced {
             return Ok(address);
         }
         let address = (self.units + 1) * UNIT;
-        // Who allocates more in all than there are addresses begins again.
+        // After all addresses have been used, start again from the first.
         self.units = (self.units + bytes.unsigned_abs().div_ceil(UNIT)) % (END / UNIT);
         if bytes > 0 {
             self.keep(address, bytes, category, budget)?;
@@ -50,7 +50,7 @@ impl Unplaced {
         Ok(address)
     }
 
-    /// Notes that an allocation lives at an address.
+    /// Notes a live allocation at an address.
     pub(super) fn keep(
         &mut self,
         address: u64,

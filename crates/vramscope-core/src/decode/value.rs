@@ -19,11 +19,9 @@ pub(super) enum Value {
     Pair(u32),
     List(u32),
     Dict(u32),
-    /// A dict that has been read into its table.
     Record(Record),
 }
 
-/// A dict that has become a row of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Record {
     pub(super) kind: RecordKind,
@@ -52,7 +50,6 @@ impl RecordKind {
         Self::Annotation,
     ];
 
-    /// The record's name in messages.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Event => "trace entry",
@@ -87,8 +84,8 @@ impl Record {
     }
 }
 
-/// A [`Value`] in eight bytes: a tag in the lowest four bits; above it an integer of 60 bits, or a
-/// row number. Pickles push tens of millions of these, nearly all of them row numbers.
+/// A [`Value`] in eight bytes: a tag in the lowest four bits; above it an integer of 60 bits or a row number. Pickles push
+/// tens of millions of these, nearly all of them row numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Packed(u64);
 
@@ -168,19 +165,16 @@ impl Packed {
         (self.0 >> TAG_BITS) as u32
     }
 
-    /// The string id, if it is a text.
     #[inline]
     pub(super) fn text(self) -> Option<StringId> {
         (self.tag() == STR).then(|| StringId(self.row()))
     }
 
-    /// The cell number, if it is a dict.
     #[inline]
     pub(super) fn dict(self) -> Option<u32> {
         (self.tag() == DICT).then(|| self.row())
     }
 
-    /// The cell number, if it is a list.
     #[inline]
     pub(super) fn list(self) -> Option<u32> {
         (self.tag() == LIST).then(|| self.row())
@@ -191,13 +185,11 @@ impl Packed {
         self.tag() == PAIR
     }
 
-    /// Whether it is a frame record.
     #[inline]
     pub(super) fn is_frame(self) -> bool {
         self.tag() == RecordKind::Frame as u8
     }
 
-    /// The record, if it is a record.
     #[inline]
     pub(super) fn record(self) -> Option<Record> {
         RecordKind::of_tag(self.tag()).map(|kind| Record {
@@ -206,13 +198,11 @@ impl Packed {
         })
     }
 
-    /// The dict of this cell.
     #[inline]
     pub(super) fn of_dict(row: u32) -> Self {
         Self::of_row(DICT, row)
     }
 
-    /// The list of this cell.
     #[inline]
     pub(super) fn of_list(row: u32) -> Self {
         Self::of_row(LIST, row)
@@ -221,7 +211,7 @@ impl Packed {
     /// The value in four bytes, for the memo.
     #[inline]
     pub(super) fn narrow(self) -> Result<u32, ErrorKind> {
-        // Integers may not fit. Pickles have no reason to memoise them; if one does, it goes through the side table.
+        // Integers may not fit. Picklers have no reason to memoise them; one that is memoised goes through the side table.
         u32::try_from(self.0).ok().ok_or(ErrorKind::Limit {
             what: "the number of objects",
             limit: 1 << (32 - TAG_BITS),
@@ -233,12 +223,11 @@ impl Packed {
         Self(u64::from(memo))
     }
 
-    /// Whether it is an integer, which may not fit into [`narrow`](Self::narrow)'s four bytes.
+    /// Whether the value is an integer, which may not fit into [`narrow`](Self::narrow)'s four bytes.
     pub(super) fn is_int(self) -> bool {
         self.tag() == INT
     }
 
-    /// A row of the side table.
     pub(super) fn of_wide(row: u32) -> Self {
         Self::of_row(WIDE, row)
     }
@@ -260,7 +249,7 @@ pub(super) enum ListCell {
         start: u32,
         count: u32,
     },
-    /// Rows that a record or the top level has taken. They have one owner.
+    /// Rows that a record or the top level has taken over, as their only owner.
     UsedRows,
     /// A list that was used as a text and written out as JSON. It can no longer change.
     UsedText(StringId),
@@ -268,7 +257,6 @@ pub(super) enum ListCell {
     Items(u32),
 }
 
-/// A dict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DictCell {
     Empty,
@@ -282,7 +270,7 @@ pub(super) enum DictCell {
     Text(StringId),
 }
 
-/// A [`DictCell`] in four bytes, because there is one for every event.
+/// A [`DictCell`] in four bytes, because every event has one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct PackedDict(u32);
 
@@ -319,7 +307,7 @@ impl PackedDict {
     }
 }
 
-/// An error, and the key of the current record in which it occurred.
+/// An error, with the key of the current record in which it occurred.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) kind: ErrorKind,

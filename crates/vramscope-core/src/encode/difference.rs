@@ -1,4 +1,4 @@
-//! Compares the content of two snapshots, whatever numbers their rows have.
+//! Compares the content of two snapshots, regardless of row numbers.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -41,7 +41,7 @@ fn unequal<T: PartialEq + std::fmt::Debug>(place: &str, left: &T, right: &T) -> 
 struct Both<'s> {
     left: &'s Snapshot,
     right: &'s Snapshot,
-    /// Stacks that were compared and are equal. Many events have the same one, and frames are compared as text.
+    /// Pairs of stacks that were compared and are equal. Many events share a stack, and frames are compared as text.
     equal_stacks: RefCell<HashSet<(StackId, StackId)>>,
 }
 
@@ -255,7 +255,7 @@ fn frame(snapshot: &Snapshot, id: FrameId) -> (&str, &str, u32, [&str; 4]) {
     (text(frame.name), text(frame.filename), frame.line, fx)
 }
 
-/// The marks, with texts for their numbers.
+/// The annotations, with texts in place of ids.
 fn annotations(snapshot: &Snapshot) -> Vec<impl PartialEq + std::fmt::Debug + use<'_>> {
     let text = |id| snapshot.strings.get(id);
     let rows = snapshot.annotations.rows.iter();

@@ -234,7 +234,7 @@ impl<W: Write> Sink for Pickler<'_, W> {
         self.out.write_all(&[op::TUPLE2])
     }
 
-    /// Through serde-pickle, which shares nothing and so needs no memo.
+    /// Uses serde-pickle, which shares nothing and so needs no memo.
     fn generic(&mut self, value: &impl Serialize) -> io::Result<()> {
         let pickle = serde_pickle::to_vec(value, serde_pickle::SerOptions::new())
             .map_err(io::Error::other)?;

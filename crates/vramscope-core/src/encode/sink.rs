@@ -8,8 +8,8 @@ use crate::decode::Key;
 use crate::ids::{FrameId, StackId, StringId};
 use crate::model::LinesId;
 
-/// Receives values in the order of the file. A dict's entries are keys, each followed by a value. Each item of a list
-/// is announced by [`item`](Self::item).
+/// Receives values in the order of the file. A dict's entries are keys, each followed by a value. [`item`](Self::item)
+/// announces each item of a list.
 pub(super) trait Sink {
     fn open_dict(&mut self) -> io::Result<()>;
 
@@ -22,8 +22,8 @@ pub(super) trait Sink {
 
     fn close_list(&mut self) -> io::Result<()>;
 
-    /// Begins a shared dict (for a frame) or list (for anything else). Returns `false` if it was written before and
-    /// is now only referred to; then neither entries nor an end follow.
+    /// Begins a shared dict (for a frame) or list (for anything else). Returns `false` if it was written before and is now
+    /// only referred to; then neither entries nor an end follow.
     fn open_shared(&mut self, what: Shared) -> io::Result<bool>;
 
     fn key(&mut self, key: Key) -> io::Result<()>;
@@ -31,23 +31,21 @@ pub(super) trait Sink {
     /// A key that no torch writes.
     fn other_key(&mut self, key: &str) -> io::Result<()>;
 
-    /// One of the format's own words.
+    /// A word of the format.
     fn word(&mut self, word: &'static str) -> io::Result<()>;
 
-    /// One of the snapshot's texts.
+    /// A text of the snapshot.
     fn text(&mut self, id: StringId) -> io::Result<()>;
 
     fn integer(&mut self, value: i64) -> io::Result<()>;
 
     fn boolean(&mut self, value: bool) -> io::Result<()>;
 
-    /// A tuple.
     fn pair(&mut self, first: i64, second: i64) -> io::Result<()>;
 
     /// Any small value.
     fn generic(&mut self, value: &impl Serialize) -> io::Result<()>;
 
-    /// Ends the file.
     fn finish(self) -> io::Result<()>;
 }
 

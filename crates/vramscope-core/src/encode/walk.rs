@@ -11,14 +11,13 @@ use crate::model::{
     Segment, SegmentKind, Snapshot, Stage, Tenant,
 };
 
-/// Writes the whole snapshot.
 pub(super) fn write(snapshot: &Snapshot, sink: impl Sink) -> io::Result<()> {
     let mut walker = SnapshotWalker {
         snapshot,
         has_addresses: has_addresses(snapshot),
         sink,
     };
-    // A list of segments alone has no place for damage.
+    // A top level that is only a list of segments has no place for damage.
     let is_list = snapshot.keys.top == 0 && snapshot.traces.is_empty();
     if is_list && snapshot.warnings.damage().next().is_none() {
         walker.segments(&snapshot.segments.rows)?;
@@ -110,7 +109,7 @@ impl<S: Sink> SnapshotWalker<'_, S> {
         self.items(items, write)
     }
 
-    /// Writes the items of a list that is open already, and ends it.
+    /// Writes the items of a list that is already open, and ends it.
     fn items<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,

@@ -16,7 +16,7 @@ pub(super) fn fleets(most: usize) -> impl Strategy<Value = Fleet> {
     let labels = vec("[a-f]{1,2}", 0..8);
     (labels, settings, vec(ranks(), 0..most), unreadable).prop_map(
         |(labels, settings, mut ranks, unreadable)| {
-            // Names of call sites and settings as of a file of its own.
+            // The files of a fleet contain only names of call sites and settings that some rank has.
             for rank in &mut ranks {
                 let of = |id: u32, count: usize| id % count.max(1) as u32;
                 rank.settings = of(rank.settings, settings.len());
@@ -37,7 +37,7 @@ pub(super) fn fleets(most: usize) -> impl Strategy<Value = Fleet> {
             }
             let mut seen = std::collections::BTreeMap::new();
             let fleet = Fleet {
-                // Equal labels are one.
+                // Equal labels are merged.
                 labels: labels
                     .into_iter()
                     .map(|label| {

@@ -4,11 +4,11 @@
 //! magic  version  zlib( labels  settings  unreadable  ranks by column: place source figures curve sites … )
 //! 8 B    1 B
 //! ```
-//! Numbers are LEB128 (7 bits per byte, lowest first), signed ones zigzag. What is alike from rank to rank or from bin to
-//! bin is a difference. So a thousand ranks with 200 call sites each take less than 2 MB.
+//! Numbers are LEB128 (7 bits per byte, lowest first), signed ones zigzag. Values that change little from rank to rank or
+//! from bin to bin are stored as differences. So a thousand ranks with 200 call sites each take less than 2 MB.
 //!
-//! One description of the columns ([`columns`]) both writes and reads them, so that neither can forget one. Reading
-//! trusts nothing: a count is checked against the bytes left, and what is held is paid for with bytes of the file, by
+//! One description of the columns ([`columns`]) serves for both writing and reading, so neither can miss a column. Reading
+//! trusts nothing: a count is checked against the remaining bytes, and memory is paid for with bytes of the file, by
 //! [`Limits`].
 
 mod codec;
@@ -25,19 +25,19 @@ use super::model::Fleet;
 use crate::container::FLEET;
 use crate::{Error, ErrorKind, Limits};
 
-/// The version written, and the newest one read.
+/// The version that is written, and the newest that is read.
 const VERSION: u8 = 1;
 
 /// Writes a fleet as a `.vset` file.
 #[must_use]
 pub fn encode(fleet: &Fleet) -> Vec<u8> {
     let mut codec = Codec::writer();
-    // Writing ends without an error: there is no limit and no end of data.
+    // Writing cannot fail: it has no limit and no end of data.
     drop(columns::fleet(&mut codec, &mut fleet.clone()));
     let mut file = FLEET.to_vec();
     file.push(VERSION);
     let mut zlib = ZlibEncoder::new(file, Compression::best());
-    // Vectors take everything.
+    // Writing to a vector cannot fail.
     drop(zlib.write_all(codec.written()));
     zlib.finish().unwrap_or_default()
 }
@@ -45,7 +45,7 @@ pub fn encode(fleet: &Fleet) -> Vec<u8> {
 /// Reads a `.vset` file.
 ///
 /// # Errors
-/// If it is none, is damaged, of a newer version, or costs more than `limits` allow for its size.
+/// If the file is not a fleet, is damaged, is of a newer version, or costs more than `limits` allow for its size.
 pub fn decode(file: &[u8], limits: &Limits) -> Result<Fleet, Error> {
     let body = body(file)?;
     let most = limits.unwrapped_bytes(file.len() as u64, true);
@@ -69,12 +69,12 @@ pub fn decode(file: &[u8], limits: &Limits) -> Result<Fleet, Error> {
         offset: codec.offset(bytes.len()),
         ..kind.into()
     })?;
-    // A file of ours is in order already.
+    // Fleets that we wrote are already in order.
     fleet.in_order();
     Ok(fleet)
 }
 
-/// What is behind the version.
+/// The bytes after the version.
 fn body(file: &[u8]) -> Result<&[u8], ErrorKind> {
     match file.strip_prefix(FLEET) {
         None => Err(ErrorKind::UnknownFormat),

@@ -1,10 +1,10 @@
-//! The ranks of a job beside each other, from one snapshot per rank to thousands.
+//! Compares the ranks of a job, from one snapshot per rank to thousands.
 //!
-//! A *rank* is a device of a snapshot on which something happened, with its place in the job. Of each only a summary is
-//! kept ([`Rank`]): figures, a curve of 256 bins, and amounts by call site. So no two snapshots have to be in memory at
-//! once, summaries of parts can be [merged](Fleet::of_all), and a file of ours holds a thousand of them (`format`).
+//! A *rank* is a device of a snapshot on which something happened, with its place in the job. Only a summary of each is
+//! stored ([`Rank`]): figures, a curve of 256 bins, and amounts by call site. So two snapshots never need to be in memory at
+//! once, summaries of parts can be [merged](Fleet::of_all), and a `.vset` file holds a thousand of them (`format`).
 //!
-//! What is asked across ranks is answered from here alone, for the command line and the page.
+//! Questions across ranks are answered from these summaries alone, for the command line and the page.
 
 #[cfg(test)]
 mod arbitrary;

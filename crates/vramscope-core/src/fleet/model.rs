@@ -1,4 +1,4 @@
-//! What is kept of each rank.
+//! The summaries of ranks.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,19 +17,19 @@ pub type SiteId = u32;
 /// Index into [`Fleet::settings`].
 pub type SettingsId = u32;
 
-/// Ranks, and what they have in common.
+/// Ranks, with the tables that they share.
 ///
-/// Whatever made it, the order is always the same: ranks by place, source and device, labels and settings by text, each
-/// once and none that no rank has.
+/// The order does not depend on how the fleet was made: ranks by place, source and device; labels and settings by text,
+/// without duplicates and unused entries.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fleet {
-    /// The labels of call sites, sorted. They are the same for the same code in every file.
+    /// The labels of call sites, sorted. The same code has the same labels in every file.
     pub labels: Vec<String>,
-    /// The allocator's settings that occur, sorted.
+    /// The different settings of the allocator, sorted.
     pub settings: Vec<FlatSettings>,
     /// The ranks.
     pub ranks: Vec<Rank>,
-    /// The snapshots that could not be read, by path.
+    /// The snapshots that could not be read, sorted by path.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -38,7 +38,7 @@ pub struct Fleet {
 pub struct Unreadable {
     /// Its file.
     pub source: Source,
-    /// Why, in one line.
+    /// The error in one line.
     pub why: String,
 }
 
@@ -53,20 +53,20 @@ pub struct Source {
     pub modified_us: Option<i64>,
 }
 
-/// How a rank's number is known.
+/// The source of a rank's number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum RankFrom {
-    /// From the name of the file.
+    /// The file's name.
     Name,
-    /// From what the user said of names.
+    /// The user's description of file names.
     Given,
-    /// It is the place among all names, as nothing tells more.
+    /// The position among all names, for lack of anything better.
     #[default]
     Order,
 }
 
 impl RankFrom {
-    /// Its name in answers.
+    /// The name in output.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -84,25 +84,25 @@ pub struct Place {
     pub job: String,
     /// The step after which the snapshot was taken.
     pub step: Option<u64>,
-    /// The number of the process among all of the job.
+    /// The number of the process in the job.
     pub rank: u32,
-    /// The number of the process among those of its host.
+    /// The number of the process on its host.
     pub local_rank: Option<u32>,
     /// The host; empty if unknown.
     pub host: String,
-    /// How `rank` is known.
+    /// The source of `rank`.
     pub rank_from: RankFrom,
 }
 
 /// The summary of a rank.
 ///
-/// What costs more than the peak's call sites is there only with [`Detail::All`](super::Detail::All): `retries`,
-/// `fragmentation`, `failures`, `growth`, `findings`, and of sites what is not about the peak.
+/// Fields that cost more than the peak's call sites are filled only with [`Detail::All`](super::Detail::All): `retries`,
+/// `fragmentation`, `failures`, `growth`, `findings`, and the fields of sites that are not about the peak.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rank {
     /// Its place in the job.
     pub place: Place,
-    /// Its file.
+    /// The file of the snapshot.
     pub source: Source,
     /// The device's index in that file.
     pub device: DeviceIndex,
@@ -118,9 +118,9 @@ pub struct Rank {
     pub peak_moment: u32,
     /// Its time, in µs since the Unix epoch; `None` if the file has no times.
     pub peak_time_us: Option<i64>,
-    /// Bytes of all segments at the peak; 0 if segments are unknown, as [`reserved_at_peak`](Self::reserved_at_peak) tells.
+    /// Bytes of all segments at the peak; 0 if segments are unknown, see [`reserved_at_peak`](Self::reserved_at_peak).
     pub reserved_at_peak_bytes: u64,
-    /// The most bytes of all segments; 0 if unknown, as [`peak_reserved`](Self::peak_reserved) tells.
+    /// The most bytes of all segments; 0 if unknown, see [`peak_reserved`](Self::peak_reserved).
     pub peak_reserved_bytes: u64,
     /// Requested bytes of allocations live at the end.
     pub end_bytes: u64,
@@ -128,51 +128,51 @@ pub struct Rank {
     pub device_bytes: Option<u64>,
     /// Number of failed requests.
     pub ooms: u64,
-    /// How often cached segments were given back to serve a request.
+    /// How often cached segments were released to serve a request.
     pub retries: Option<u64>,
-    /// Where free memory was at the peak; `None` if segments are unknown or doubtful.
+    /// Where memory was free at the peak; `None` if segments are unknown or doubtful.
     pub fragmentation: Option<Fragmentation>,
     /// The first request that failed, and the last one if there were several.
     pub failures: Vec<Failure>,
-    /// What grows from step to step; `None` if no steps are known.
+    /// Growth from step to step; `None` if no steps are known.
     pub growth: Option<Growth>,
     /// The allocator's settings.
     pub settings: SettingsId,
-    /// Memory over the recording.
+    /// Live memory over the recording.
     pub curve: Curve,
     /// Amounts by call site, sorted by [`Site::site`].
     pub sites: Vec<Site>,
-    /// What is live at the peak at call sites that were [left out](Fleet::keep_sites).
+    /// Memory live at the peak from call sites that were [dropped](Fleet::keep_sites).
     pub other_sites: Amount,
-    /// The findings, the gravest first.
+    /// The findings, most severe first.
     pub findings: Vec<Told>,
-    /// How often the file was found damaged.
+    /// Number of damages found in the file.
     pub damage: u64,
 }
 
-/// What a call site holds.
+/// Memory of a call site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Site {
     /// The call site.
     pub site: SiteId,
-    /// What is live at the peak.
+    /// Memory live at the peak.
     pub peak: Amount,
     /// Bytes live at the end.
     pub end_bytes: u64,
-    /// The median of the bytes that each step leaves behind; 0 if half of the steps leave nothing, or too few are known.
+    /// The median of the bytes that each step leaves behind; 0 if half of the steps leave none, or too few steps are known.
     pub left_per_step_bytes: u64,
 }
 
-/// The reserved memory at the peak, but for what was requested.
+/// The parts of the reserved memory at the peak beyond the requested bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Fragmentation {
-    /// Free, in all segments.
+    /// Free bytes in all segments.
     pub free_bytes: u64,
-    /// Of that, in pieces between live blocks of the main pool and stream, without the largest piece.
+    /// Free bytes in pieces between live blocks of the main pool and stream, without the largest piece.
     pub scattered_bytes: u64,
     /// The largest free block.
     pub largest_free_bytes: u64,
-    /// By which live blocks are larger than their requests.
+    /// Bytes by which live blocks are larger than their requests.
     pub rounding_bytes: u64,
 }
 
@@ -183,53 +183,53 @@ pub struct Failure {
     pub moment: u32,
     /// Its time, in µs since the Unix epoch; `None` if the file has no times.
     pub time_us: Option<i64>,
-    /// Its size as the allocator aligns it.
+    /// The requested size after the allocator's alignment.
     pub requested_bytes: u64,
-    /// What the device reported free; `None` if unknown.
+    /// Free bytes that the device reported; `None` if unknown.
     pub device_free_bytes: Option<u64>,
     /// Requested bytes that were live.
     pub active_bytes: u64,
-    /// Bytes of all segments; 0 if segments are unknown, as [`reserved`](Self::reserved) tells.
+    /// Bytes of all segments; 0 if segments are unknown, see [`reserved`](Self::reserved).
     pub reserved_bytes: u64,
     /// The call site of the request.
     pub site: SiteId,
-    /// Why it failed, in a few words.
+    /// The cause in a few words.
     pub why: String,
 }
 
 /// How live memory changes from step to step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Growth {
-    /// Number of steps that were recorded as a whole.
+    /// Number of steps recorded completely.
     pub steps: u64,
-    /// The change at the end of each step, after the first ones; `None` for too few steps.
+    /// The change at the end of each step, not counting the first steps; `None` if there are too few steps.
     pub per_step_bytes: Option<i64>,
 }
 
-/// A finding in short.
+/// A finding in brief.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Told {
     /// Its kind.
     pub kind: FindingKind,
     /// How important it is.
     pub severity: Severity,
-    /// The bytes that it is about.
+    /// The bytes that it concerns.
     pub bytes: u64,
-    /// One line.
+    /// The finding in one line.
     pub title: String,
 }
 
 /// Memory over a recording, in bins of equal width, and by step.
 ///
-/// Bytes are counted in units, so that a value takes 16 bits; lowest values are rounded down and highest ones up. What
-/// really was lies between.
+/// Bytes are counted in units, so that a value takes 16 bits. The lowest values are rounded down and the highest up, so
+/// the exact values lie in between.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Curve {
-    /// Bytes of a unit.
+    /// Bytes per unit.
     pub unit_bytes: u64,
-    /// The first event, in µs since the Unix epoch; `None` if the file has no times: then bins are of events.
+    /// Time of the first event, in µs since the Unix epoch; `None` if the file has no times, and bins count events.
     pub start_us: Option<i64>,
-    /// From there to the end of the last bin, in µs, or else in events.
+    /// Width of all bins together, in µs or in events.
     pub length: u64,
     /// Per bin: the least live requested bytes.
     pub lowest: Vec<u16>,
@@ -246,10 +246,10 @@ impl Curve {
     pub const BINS: usize = 256;
     /// Most steps.
     pub const STEPS: usize = 256;
-    /// The highest value.
+    /// The highest value of a bin, in units.
     pub const LEVELS: u16 = 4095;
 
-    /// The bytes of a value of this curve.
+    /// A value of this curve in bytes.
     #[must_use]
     pub fn bytes(&self, level: u16) -> u64 {
         self.unit_bytes.saturating_mul(level.into())
@@ -261,7 +261,7 @@ impl Curve {
 pub struct StepLevels {
     /// Its number.
     pub number: u64,
-    /// Where on the curve's axis it begins.
+    /// Where it begins on the curve's axis.
     pub from: u64,
     /// The least live requested bytes.
     pub lowest: u16,
@@ -281,7 +281,7 @@ impl Default for Told {
 }
 
 impl Failure {
-    /// What was reserved; `None` if unknown.
+    /// The reserved bytes; `None` if unknown.
     #[must_use]
     pub fn reserved(&self) -> Option<u64> {
         known_reserved(self.reserved_bytes, self.active_bytes)
@@ -293,24 +293,24 @@ fn known_reserved(reserved: u64, live: u64) -> Option<u64> {
 }
 
 impl Rank {
-    /// What orders ranks, and tells them apart.
+    /// Identifies a rank, and orders ranks.
     fn key(&self) -> (&Place, &str, DeviceIndex) {
         (&self.place, &self.source.path, self.device)
     }
 
-    /// Whether a request failed on it.
+    /// Whether any request failed on it.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.ooms > 0 || !self.failures.is_empty()
     }
 
-    /// The most that was reserved; `None` if unknown.
+    /// The most reserved bytes; `None` if unknown.
     #[must_use]
     pub fn peak_reserved(&self) -> Option<u64> {
         known_reserved(self.peak_reserved_bytes, self.peak_bytes)
     }
 
-    /// What was reserved at the peak; `None` if unknown.
+    /// The reserved bytes at the peak; `None` if unknown.
     #[must_use]
     pub fn reserved_at_peak(&self) -> Option<u64> {
         known_reserved(self.reserved_at_peak_bytes, self.peak_bytes)
@@ -322,7 +322,7 @@ impl Rank {
         Some(self.reserved_at_peak()?.saturating_sub(self.peak_bytes))
     }
 
-    /// Where in its recording the peak began, from 0 to 1: by time, or else by events. `None` without events.
+    /// The position of the peak in its recording, from 0 to 1: by time or, without times, by events. `None` without events.
     #[must_use]
     pub fn peak_share(&self) -> Option<f64> {
         let (at, of) = match (self.peak_time_us, self.curve.start_us) {
@@ -334,8 +334,8 @@ impl Rank {
 }
 
 impl Fleet {
-    /// One fleet of several. Of a device of the same file at the same place, the one whose file is newer counts, or
-    /// else the first.
+    /// Merges fleets. If several have the same device of the same file at the same place, the one with the newer file is
+    /// taken, or else the first.
     #[must_use]
     pub fn of_all(fleets: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::default();
@@ -354,14 +354,14 @@ impl Fleet {
         all
     }
 
-    /// Whether several devices are of one file, so that their numbers tell something.
+    /// Whether several devices are from the same file, so that their numbers are worth showing.
     #[must_use]
     pub fn has_devices(&self) -> bool {
         let mut pairs = self.ranks.windows(2);
         pairs.any(|pair| pair[0].source.path == pair[1].source.path)
     }
 
-    /// The ranks that `keep` chooses.
+    /// A fleet of the ranks for which `keep` holds.
     #[must_use]
     pub fn only(&self, keep: impl Fn(&Rank) -> bool) -> Self {
         let ranks = self.ranks.iter().filter(|rank| keep(rank));
@@ -388,9 +388,9 @@ impl Fleet {
         self.settings.get(rank.settings as usize).unwrap_or(NONE)
     }
 
-    /// Leaves the call sites that hold most on any rank, be it at the peak, at the end or left by the steps: so many that a
-    /// rank has up to `most` on average. The others are summed up on every rank, so that one that is left is known of all:
-    /// a rank that does not list it holds nothing there.
+    /// Keeps the call sites that hold most on any rank, be it at the peak, at the end or left by the steps: up to `most` per
+    /// rank on average. The others are summed up on every rank, so that a remaining site is known for all ranks: one that
+    /// does not list it holds nothing there.
     pub fn keep_sites(&mut self, most: usize) {
         let mut sites: Vec<(u64, usize)> = vec![(0, 0); self.labels.len()];
         for row in self.ranks.iter().flat_map(|rank| &rank.sites) {
@@ -419,7 +419,6 @@ impl Fleet {
         self.in_order();
     }
 
-    /// Gives ranks without settings empty ones.
     fn name_settings(&mut self) {
         let none = self.settings.len() as SettingsId;
         let ranks = self.ranks.iter_mut();
@@ -430,7 +429,7 @@ impl Fleet {
         without.for_each(|rank| rank.settings = none);
     }
 
-    /// Puts everything in order, and forgets what no rank has.
+    /// Sorts everything, and drops what no rank uses.
     pub(super) fn in_order(&mut self) {
         self.name_settings();
         self.ranks.sort_few_by(|a, b| {
@@ -459,7 +458,7 @@ fn newest(rank: &Rank) -> Reverse<Option<i64>> {
 }
 
 impl Rank {
-    /// The call sites that it names.
+    /// The call sites that the rank refers to.
     fn labels(&self) -> impl Iterator<Item = SiteId> {
         let sites = self.sites.iter().map(|row| row.site);
         sites.chain(self.failures.iter().map(|failure| failure.site))
@@ -478,7 +477,7 @@ impl Rank {
         self.sites.sort_few_by_key(|row| row.site);
     }
 
-    /// Leaves the `most` largest call sites.
+    /// Keeps the `most` largest call sites.
     pub(super) fn keep_sites(&mut self, most: usize) {
         if self.sites.len() <= most {
             return;
@@ -489,7 +488,7 @@ impl Rank {
         self.sites.sort_few_by_key(|row| row.site);
     }
 
-    /// Adds call sites that are left out.
+    /// Adds call sites to `other_sites`.
     fn sum_up(&mut self, others: &[Site]) {
         for row in others {
             self.other_sites.add(row.peak);
@@ -498,14 +497,14 @@ impl Rank {
 }
 
 impl Site {
-    /// The most that it holds, at the peak, at the end or left by a step.
+    /// The most bytes that the site holds, at the peak, at the end or left by a step.
     fn size(&self) -> u64 {
         let others = self.end_bytes.max(self.left_per_step_bytes);
         self.peak.bytes.max(others)
     }
 }
 
-/// Values that have ids already.
+/// Values that already have ids.
 struct Interned<T>(HashMap<T, u32>);
 
 impl<T> Default for Interned<T> {
@@ -515,7 +514,7 @@ impl<T> Default for Interned<T> {
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
-    /// The ids of `values` in `all`, to which new ones are added.
+    /// The ids of `values` in `all`; new values are added there.
     fn ids(&mut self, values: Vec<T>, all: &mut Vec<T>) -> Vec<u32> {
         let id = |value: T| {
             *self.0.entry(value).or_insert_with_key(|value| {
@@ -527,7 +526,7 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
     }
 }
 
-/// Sorts values and removes those that are not `used`. The result has the new id of each old one.
+/// Sorts values and removes those that are not `used`. Returns the new id of each old one.
 fn sorted<T: Ord>(values: &mut Vec<T>, used: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut is_used = vec![false; values.len()];
     for id in used {

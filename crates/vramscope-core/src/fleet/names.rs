@@ -1,7 +1,7 @@
 //! A snapshot's place in its job, from the name of its file.
 //!
-//! Producers name files differently ([`PRODUCERS`]). A name that none of them gives is searched for words that many use,
-//! such as `rank3`; so are the folders, for what the name leaves open. What no name tells is counted in the order of
+//! Producers name files differently ([`PRODUCERS`]). A name that fits none of them is searched for common words such as
+//! `rank3`; so are the folders, for what the name leaves open. Ranks that appear in no name are numbered in the order of
 //! names.
 
 mod pattern;
@@ -15,12 +15,12 @@ use pattern::{Field, matches};
 
 pub use self::words::without_processes;
 
-/// What a name says. A field that it does not say is `None` or empty.
+/// The content of a name. Missing fields are `None` or empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Named {
-    /// The number of the process among all of the job.
+    /// The number of the process in the job.
     pub rank: Option<u32>,
-    /// The number of the process among those of its host.
+    /// The number of the process on its host.
     pub local_rank: Option<u32>,
     /// The step after which the snapshot was taken.
     pub step: Option<u64>,
@@ -28,9 +28,9 @@ pub struct Named {
     pub host: String,
     /// The job.
     pub job: String,
-    /// The number of the process, where the word `pid` stands before it.
+    /// The process id, if the word `pid` precedes it.
     pub process: Option<u32>,
-    /// The program that names files so, as [`PRODUCERS`] has it.
+    /// The program that uses such names, as in [`PRODUCERS`].
     pub producer: &'static str,
 }
 
@@ -39,12 +39,12 @@ pub struct Named {
 pub struct Producer {
     /// The program.
     pub name: &'static str,
-    /// The end of the path without the ending of the file. `{rank}` and `{step}` stand for numbers, `{pid}` and `{time}`
-    /// for numbers that tell no place, and `{any}` for any text, also none.
+    /// The end of the path without the file's extension. `{rank}` and `{step}` stand for numbers, `{pid}` and `{time}` for
+    /// numbers that identify no place, and `{any}` for any text, even an empty one.
     pub pattern: &'static str,
-    /// Where that can be read.
+    /// Where this is documented.
     pub source: &'static str,
-    /// A name of its own.
+    /// A real name.
     pub example: &'static str,
 }
 
@@ -62,7 +62,7 @@ const fn producer(
     }
 }
 
-/// The producers whose names are known. The first whose pattern fits counts.
+/// The producers with known names. The first pattern that fits is taken.
 pub const PRODUCERS: [Producer; 21] = [
     producer(
         "torchtitan",
@@ -178,7 +178,7 @@ pub const PRODUCERS: [Producer; 21] = [
         "run-rank3.pickle",
         "vramscope-capture: FILE-rankN",
     ),
-    // The number of a process tells no rank, and no step either.
+    // A process id identifies neither rank nor step.
     producer(
         "vramscope-capture",
         "{any}-{pid}",
@@ -193,10 +193,10 @@ pub const PRODUCERS: [Producer; 21] = [
     ),
 ];
 
-/// Most bytes of a path that are looked at: the last ones.
+/// Most bytes of a path that are examined, counted from its end.
 const PATH_BYTES: usize = 1024;
 
-/// What a path says, of which folders are separated by `/` (or `\`).
+/// Reads a path, in which `/` or `\` separates folders.
 #[must_use]
 pub fn named(path: &str) -> Named {
     let path = path.replace('\\', "/");
@@ -240,13 +240,13 @@ fn by_pattern(pattern: &str, path: &str) -> Option<Named> {
     Some(said)
 }
 
-/// The places of snapshots, in the order of `paths`: what `tell` knows of them, and for those without a rank the
-/// numbers that no other of their job and step has, in the order of the paths.
+/// The places of snapshots, in the order of `paths`. `tell` returns what is known of a path. Snapshots without a rank get
+/// the free numbers of their job and step, in the order of the paths.
 ///
-/// Where snapshots of the same rank (of the same process, where that alone is known) and step lie in different folders, these
-/// are jobs, named by the folders that differ.
-/// In a job without ranks, local ones are the ranks of its only host, or counted host by host, each with as many. So are
-/// ranks that come back on another host.
+/// If snapshots of the same rank and step lie in different folders, these are separate jobs, named by the folders that
+/// differ. (If only the process is known, it counts as the rank.) In a job without ranks, local ranks are the ranks if there
+/// is one host; otherwise they are counted host by host, assuming equally many on each. The same is done with ranks that
+/// occur on several hosts.
 #[must_use]
 pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<Place> {
     let mut told: Vec<(Named, RankFrom)> = paths.iter().map(|path| tell(path)).collect();
@@ -273,7 +273,7 @@ pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<P
     let mut next = (String::new(), None, 0);
     for row in unknown {
         let place = &mut places[row];
-        // The ranks of another step are the same ones.
+        // Every step has the same ranks.
         if (&next.0, next.1) != (&place.job, place.step) {
             next = (place.job.clone(), place.step, 0);
         }
@@ -286,14 +286,14 @@ pub fn places(paths: &[&str], tell: impl Fn(&str) -> (Named, RankFrom)) -> Vec<P
     places
 }
 
-/// Names jobs by their folders where two in different ones have the same rank of the same step.
+/// Names jobs by their folders if different folders have the same rank of the same step.
 fn tell_jobs_apart(paths: &[&str], told: &mut [(Named, RankFrom)]) {
     let mut seen = HashMap::new();
-    // For each job that is several: how deep the folders are in which their paths differ first, from and to.
+    // For each name of several jobs: the depth range of the folders in which their paths first differ.
     let mut apart: HashMap<String, (usize, usize)> = HashMap::new();
     for (path, (said, _)) in paths.iter().zip(&*told) {
         let folders = folders(path);
-        // A process without a rank is itself at each moment.
+        // A process without a rank identifies itself at each moment.
         let who = match (said.rank, said.local_rank) {
             (None, None) => (None, None, said.process),
             (rank, local) => (rank, local, None),
@@ -334,7 +334,7 @@ fn folders(path: &str) -> Vec<&str> {
     parts
 }
 
-/// Takes ranks for local ones in jobs where two hosts have the same.
+/// Turns ranks into local ranks in jobs where two hosts have the same rank.
 fn number_hosts_apart(told: &mut [(Named, RankFrom)]) {
     let mut hosts = HashMap::new();
     let mut local_only = HashSet::new();
@@ -352,8 +352,8 @@ fn number_hosts_apart(told: &mut [(Named, RankFrom)]) {
     }
 }
 
-/// Ranks by local ones, in jobs that tell no other. Those without a snapshot count too, so that the others keep their
-/// numbers.
+/// Derives ranks from local ranks, in jobs without other ranks. Missing snapshots are counted too, so that the others
+/// keep their numbers.
 fn count_hosts(told: &mut [(Named, RankFrom)]) {
     let mut jobs: BTreeMap<String, (Vec<String>, u32)> = BTreeMap::new();
     for (said, _) in &*told {
@@ -394,7 +394,7 @@ fn place((said, from): (Named, RankFrom)) -> Place {
     }
 }
 
-/// [`places`] by names alone.
+/// [`places`] from names alone.
 #[must_use]
 pub fn places_of(paths: &[&str]) -> Vec<Place> {
     places(paths, |path| (named(path), RankFrom::Name))

@@ -1,4 +1,4 @@
-//! What is asked across ranks. Ranks are given as indexes into [`Fleet::ranks`].
+//! Questions across ranks. Ranks are given as indexes into [`Fleet::ranks`].
 
 mod leaks;
 mod odd;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::model::{Fleet, Rank};
 use crate::analysis::compare::changes::{SettingChange, SiteChange, changes, compare_settings};
 
-/// How one rank differs from another at its peak.
+/// The difference between two ranks at their peaks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RankDiff {
     /// The call sites that differ, the largest difference first.
@@ -60,18 +60,18 @@ pub struct Cohort {
     pub step: Option<u64>,
     /// Number of ranks.
     pub ranks: u64,
-    /// Number of those on which a request failed.
+    /// Number of these ranks with a failed request.
     pub failed: u64,
 }
 
 impl Fleet {
-    /// The jobs and steps, in this order.
+    /// The cohorts, by job and step.
     #[must_use]
     pub fn cohorts(&self) -> Vec<Cohort> {
         let mut cohorts: Vec<Cohort> = Vec::new();
         for rank in &self.ranks {
             let (job, step) = (&rank.place.job, rank.place.step);
-            // Ranks are ordered by job and step.
+            // Ranks are sorted by job and step.
             let failed = u64::from(rank.has_failed());
             match cohorts.last_mut() {
                 Some(last) if last.job == *job && last.step == step => {
@@ -96,13 +96,13 @@ impl Fleet {
     }
 }
 
-/// Of these the one that a question is about, if nobody says which: the one with the most ranks, and of equals the last.
+/// The cohort to ask about by default: the one with the most ranks, and of equal ones the last.
 #[must_use]
 pub fn main_cohort(cohorts: &[Cohort]) -> Option<&Cohort> {
     cohorts.iter().max_by_key(|cohort| cohort.ranks)
 }
 
-/// The one that a question about failures is about: the last with a failed request, or else the [main](main_cohort) one.
+/// The cohort to ask about failures: the last with a failed request, or else the [main](main_cohort) one.
 #[must_use]
 pub fn failed_cohort(cohorts: &[Cohort]) -> Option<&Cohort> {
     let failed = cohorts.iter().rfind(|cohort| cohort.failed > 0);

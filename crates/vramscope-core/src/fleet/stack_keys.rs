@@ -1,8 +1,8 @@
 //! Names of stacks that are the same in all snapshots of a job.
 //!
-//! A stack's number means nothing outside of its file. Its key is a hash over its frames: function, line, and the part of
-//! the path that is the same on every machine ([`short_path`]). So it is equal on every rank, wherever Python, the
-//! packages and the program are installed, and whoever started it.
+//! A stack's number means nothing outside of its file. Its key is a hash of its frames: function, line, and the part of
+//! the path that does not depend on the machine ([`short_path`]). So it is the same on every rank, wherever Python, the
+//! packages and the program are installed, and whichever user started it.
 
 use blake3::Hasher;
 
@@ -11,7 +11,7 @@ use crate::analysis::code::call_sites::{label, short_path};
 use crate::analysis::code::frames::Location;
 use crate::ids::{FrameId, StackId};
 
-/// Bytes of a key: among a billion stacks, two of the same key are not to be expected.
+/// Bytes of a key: enough that no two of a billion stacks are expected to share one.
 pub const KEY_BYTES: usize = 16;
 
 /// Most bytes of a stack as text. The innermost frames are kept.
@@ -20,9 +20,8 @@ const TEXT_MAX_BYTES: usize = 16 << 10;
 /// The keys of a snapshot's stacks.
 pub struct StackKeys<'a> {
     snapshot: &'a Snapshot,
-    /// Per stack.
     keys: Vec<[u8; KEY_BYTES]>,
-    /// Per frame; the label on every machine.
+    /// Per frame: its label, the same on every machine.
     labels: Vec<String>,
 }
 
@@ -63,7 +62,7 @@ impl<'a> StackKeys<'a> {
         self.keys.is_empty()
     }
 
-    /// A stack's key; `None` for one of another snapshot, and for one without frames.
+    /// A stack's key; `None` for an id from another snapshot, and for a stack without frames.
     #[must_use]
     pub fn get(&self, stack: StackId) -> Option<&[u8; KEY_BYTES]> {
         let has_frames = self.snapshot.stacks.frames(stack).len() > 0;
@@ -101,7 +100,7 @@ pub fn hex(key: &[u8; KEY_BYTES]) -> String {
 fn frame_key(place: &Location<'_>) -> [u8; KEY_BYTES] {
     let mut hasher = Hasher::new();
     for text in [place.function, &short_path(place.file)] {
-        // With its length: else the end of a text and the beginning of the next one would be told apart by nothing.
+        // With its length, because otherwise the border between two texts would not be hashed.
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     }
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
     use crate::build::Builder;
 
-    /// The key of a stack of these frames, in a snapshot that has others before it.
+    /// The key of a stack of these frames, in a snapshot with other frames before them.
     fn key(others: u32, frames: &[(&str, &str, u32)]) -> String {
         let mut builder = Builder::default();
         for line in 0..others {
@@ -173,7 +172,7 @@ mod tests {
                 0,
                 &[(one.0, "/v/site-packages/torch/nn/modules/conv.py", 125)],
             ),
-            // The same letters, cut elsewhere.
+            // The same letters, divided differently.
             key(
                 0,
                 &[(

@@ -1,8 +1,8 @@
-//! What is usual among ranks, and what is odd.
+//! Finds typical values among ranks, and odd ones.
 //!
-//! A rank is compared with the median, and two rules must both hold. The distance must be large compared with the median
+//! A rank is odd compared with the median if two conditions hold. The distance must be large compared with the median
 //! distance: the modified z-score of Iglewicz and Hoaglin, which a single extreme value cannot distort. And it must be
-//! notable: for most measures a share of the median. Of two ranks none is odd.
+//! notable: for most measures a share of the median. Among two ranks none is odd.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub const NOTABLE_SHARE: f64 = 0.05;
 pub const ODD_SCORE: f64 = 3.5;
 /// Scales the median distance to a standard deviation, for normally distributed values.
 const SCORE_UNIT: f64 = 0.6745;
-/// Distances of fewer bytes are ignored where the median may be nothing.
+/// Differences of fewer bytes are ignored where the median may be 0.
 pub const NOTABLE_BYTES: u64 = 1 << 20;
 /// Fewest values of which one can be odd.
 const FEWEST: usize = 3;
@@ -38,7 +38,7 @@ pub enum Measure {
     Scattered,
     /// By how many bytes live memory grows with each step.
     Growth,
-    /// How often cached segments were given back to serve a request.
+    /// How often cached segments were released to serve a request.
     Retries,
     /// Requests that failed.
     Ooms,
@@ -58,7 +58,7 @@ impl Measure {
         Self::Ooms,
     ];
 
-    /// Its name for people.
+    /// The name in text output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl Measure {
         }
     }
 
-    /// A rank's value; `None` if it is not known.
+    /// A rank's value; `None` if unknown.
     #[must_use]
     pub fn of(self, rank: &Rank) -> Option<u64> {
         Some(match self {
@@ -105,7 +105,7 @@ impl Measure {
         match self {
             Self::Peak | Self::Reserved | Self::AtEnd => share(median),
             Self::PeakTime => share(1000),
-            // What is nearly nothing may differ by much of itself.
+            // Small values may differ by a large share of themselves.
             Self::Gap | Self::Scattered => share(peak),
             Self::Growth => share(median).max(NOTABLE_BYTES as f64),
             Self::Retries | Self::Ooms => 0.0,
@@ -113,15 +113,15 @@ impl Measure {
     }
 }
 
-/// What is usual of some values.
+/// The typical value among some values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Usual {
     /// The number of values.
     pub values: u64,
-    /// The median. For an even number of values it is the lower one of the two in the middle.
+    /// The median. For an even number of values it is the lower of the two in the middle.
     pub median: u64,
-    /// The spread: the median of the distances from the median. For an even number of them it is the upper one of the two
-    /// in the middle, so that it is 0 only if more than half of the values are alike.
+    /// The spread: the median of the distances from the median. For an even number of them it is the upper of the two in the
+    /// middle, so that it is 0 only if more than half of the values are equal.
     pub spread: u64,
     /// The least value.
     pub lowest: u64,
@@ -130,19 +130,20 @@ pub struct Usual {
 }
 
 impl Usual {
-    /// What is usual of `values`; `None` if there are none.
+    /// The typical value of `values`; `None` if there are none.
     #[must_use]
     pub fn of(values: &[u64]) -> Option<Self> {
         Self::with_zeros(values.to_vec(), 0)
     }
 
-    /// What is usual of some values and so many zeros, without listing these. If there are any, the values are above zero.
+    /// The typical value of `values` and of so many zeros, without listing the zeros. If there are any, `values` are above
+    /// 0.
     #[must_use]
     pub fn with_zeros(mut values: Vec<u64>, zeros: usize) -> Option<Self> {
         let all = values.len() + zeros;
         let middle = all.checked_sub(1)? / 2;
         values.sort_few_by(Ord::cmp);
-        // What is in a place among the values, where zeros, or their distances, stand behind so many of them.
+        // The value at a position, if the zeros (or their distances) come after the first `before` values.
         let beyond = |sorted: &[u64], place: usize, before: usize, of_zeros: u64| match place {
             place if place < before => sorted.get(place).copied(),
             place if place < before + zeros => Some(of_zeros),
@@ -162,7 +163,7 @@ impl Usual {
         })
     }
 
-    /// The modified z-score of a value; `None` if it is beyond all numbers, as more than half of the values are alike.
+    /// The modified z-score of a value; `None` if it is infinite, because more than half of the values are equal.
     #[must_use]
     pub fn score(&self, value: u64) -> Option<f64> {
         let distance = value.abs_diff(self.median);
@@ -173,7 +174,7 @@ impl Usual {
         }
     }
 
-    /// Whether a value stands out, and by more than `notable`.
+    /// Whether a value is odd, and farther than `notable` from the median.
     #[must_use]
     pub fn is_odd(&self, value: u64, notable: f64) -> bool {
         let distance = value.abs_diff(self.median) as f64;
@@ -182,7 +183,7 @@ impl Usual {
     }
 }
 
-/// The value that is farthest from the median by one measure.
+/// The value farthest from the median by one measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Outlier {
     /// The measure.
@@ -193,11 +194,11 @@ pub struct Outlier {
     pub bytes: u64,
     /// The median of all ranks.
     pub median_bytes: u64,
-    /// Number of other ranks that are outliers by the same measure.
+    /// Number of other ranks that are outliers by this measure.
     pub further: usize,
 }
 
-/// The value that stands out most of those of a measure of bytes; `None` if none does.
+/// The most outlying of the values of a measure in bytes; `None` if none is an outlier.
 #[must_use]
 pub fn outlier_of(values: &[u64], measure: Measure) -> Option<Outlier> {
     let usual = Usual::of(values)?;
@@ -216,7 +217,7 @@ pub fn outlier_of(values: &[u64], measure: Measure) -> Option<Outlier> {
     })
 }
 
-/// Whether a value is far enough from the median to be mentioned.
+/// Whether a value is far enough from the median to mention.
 pub(super) fn is_notable(value: u64, median: u64) -> bool {
     value.abs_diff(median) as f64 > NOTABLE_SHARE * median as f64
 }
@@ -264,7 +265,7 @@ mod tests {
     }
 
     proptest! {
-        /// A slow, obvious version: a place's value is the one with so many below.
+        /// A slow, obvious version: the value at a position is the one with so many below it.
         #[test]
         fn the_median_and_the_spread_are_as_counted(values in prop::collection::vec(0_u64..50, 1..30)) {
             let at = |values: &[u64], place: usize| -> u64 {

@@ -1,4 +1,4 @@
-//! The summary of a rank, from the device of a recording.
+//! Makes the summary of a rank from a device of a recording.
 
 use std::collections::BTreeMap;
 
@@ -21,18 +21,18 @@ use crate::analysis::time::curves::{CurveAxis, place};
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Selection;
 
-/// Most call sites of a summary; the largest are kept.
+/// Most call sites of a summary; the largest ones are taken.
 const SITES_MAX: usize = 4096;
 
-/// Most findings of a summary; the gravest are kept.
+/// Most findings of a summary; the most severe ones are taken.
 const FINDINGS_MAX: usize = 8;
 
-/// How much a summary has.
+/// How detailed a summary is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Detail {
-    /// What is quickly told: figures, the curve, and call sites at the peak.
+    /// What is quick to compute: figures, the curve, and call sites at the peak.
     Peak,
-    /// All of it, which takes about as long as the overview of the file.
+    /// Everything, which takes about as long as the overview of the file.
     All,
 }
 
@@ -61,8 +61,8 @@ impl Fleet {
     }
 }
 
-/// The summary of a device without its place; `None` if it has neither allocations nor segments. Labels and settings go
-/// to `fleet`.
+/// The summary of a device without its place; `None` if the device has neither allocations nor segments. Adds labels and
+/// settings to `fleet`.
 fn summary(fleet: &mut Fleet, device: Device<'_>, detail: Detail) -> Option<Rank> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let moment = history.peak_moment;
@@ -109,7 +109,7 @@ fn summary(fleet: &mut Fleet, device: Device<'_>, detail: Detail) -> Option<Rank
     Some(rank)
 }
 
-/// Call sites by their labels, in the order in which they come.
+/// Call sites by label, in order of appearance.
 #[derive(Default)]
 struct Sites {
     ids: BTreeMap<String, SiteId>,
@@ -163,7 +163,7 @@ fn told(overview: &Overview) -> Vec<Told> {
     told.collect()
 }
 
-/// What is there at the end, and what each step left.
+/// Adds the memory at the end, and what each step left.
 fn steps(rank: &mut Rank, sites: &mut Sites, device: Device<'_>, by_site: &GroupColumn) {
     let history = device.history;
     let end = Selection::LiveAt(history.event_count);
@@ -229,7 +229,7 @@ impl Curve {
         let axis = CurveAxis::Time;
         let last = place(history, axis, history.event_count);
         let length = last.max(1);
-        // More bins than places would hold nothing.
+        // More bins than positions would stay empty.
         let bins = last.saturating_add(1).min(Self::BINS as u64);
         let highest = history.peak_bytes().max(history.most_reserved_bytes());
         let mut curve = Self {
@@ -253,7 +253,7 @@ impl Curve {
                 changes.next();
             }
             let from = place(history, axis, moment);
-            // A moment that ends where a bin begins is not in that bin.
+            // A moment that ends where a bin begins is not part of that bin.
             let to = place(history, axis, moment.saturating_add(1)).saturating_sub(1);
             let levels = (curve.low_level(active), curve.high_level(active));
             let reserved = curve.high_level(reserved);

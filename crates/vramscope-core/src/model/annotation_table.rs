@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::StringId;
 
-/// The end of a range that a mark stands for.
+/// Which end of a range a mark is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Stage {
@@ -28,19 +28,19 @@ pub struct Annotation {
     pub device: i32,
     /// Microseconds since the Unix epoch, or [`NO_TIME`](super::NO_TIME).
     pub time_us: i64,
-    /// A number that only a start and its end share. Only in captures of `vramscope-capture`, like all that follows.
+    /// A number that only a start and its end share. Like all fields below, only in captures of `vramscope-capture`.
     pub range: Option<u64>,
     /// Linux thread id. Threads' names are in [`thread_names`](crate::analysis::time::lanes::thread_names).
     pub thread: Option<u64>,
-    /// The part of the program that it belongs to (an NVTX domain); `None` for the default one.
+    /// The part of the program that the range belongs to (an NVTX domain); `None` for the default one.
     pub domain: Option<StringId>,
-    /// The stream that reached this point at that time (a `cudaStream_t`); `None` if the thread did.
+    /// The stream that reached this point at that time (a `cudaStream_t`); `None` if a thread did.
     pub stream: Option<i64>,
-    /// Its colour in the program: alpha, red, green and blue, from the highest byte to the lowest.
+    /// The colour given by the program: alpha, red, green and blue, from the highest byte to the lowest.
     pub colour: Option<u32>,
     /// The name or number of its category.
     pub category: Option<StringId>,
-    /// A number that the program gave with it, in digits.
+    /// A number given by the program, in digits.
     pub payload: Option<StringId>,
 }
 

@@ -1,4 +1,4 @@
-//! Blocks as the final snapshot lists them: the pieces into which a segment is cut.
+//! Blocks as listed by the final snapshot: the pieces of a segment.
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
-//! Contexts of events: stream, pool and the rare texts, interned together so that an event takes four bytes for all of
-//! them.
+//! Contexts of events: stream, pool and the rare texts, interned together so that they take four bytes per event.
 
 use std::fmt;
 
@@ -17,7 +16,7 @@ use crate::ids::{ContextId, StringId};
 )]
 pub struct PoolId(pub u64, pub u64);
 
-/// `(0, 1)`. What a pool is called follows from more than its id.
+/// `(0, 1)`. The pool's name depends on more than its id.
 impl fmt::Display for PoolId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "({}, {})", self.0, self.1)
@@ -42,7 +41,7 @@ pub struct Context {
     pub stream: i64,
     /// Since torch 2.12.
     pub pool: Option<PoolId>,
-    /// `torch.compile`'s region, `N/A` outside. Since torch 2.8.
+    /// `torch.compile`'s region; `N/A` outside of regions. Since torch 2.8.
     pub compile_context: Option<StringId>,
     /// The user's text for this thread; empty when unset. Since torch 2.10.
     pub user_metadata: Option<StringId>,
@@ -78,7 +77,6 @@ impl ContextTable {
         id
     }
 
-    /// Makes room for one more context.
     pub(crate) fn make_room(&mut self, budget: &mut Budget) -> Result<(), NoRoom> {
         budget.room(&mut self.rows, 1)?;
         self.index.make_room(budget)
@@ -111,7 +109,7 @@ impl ContextTable {
         self.rows.len()
     }
 
-    /// Whether there are no contexts, which means no events.
+    /// Whether there are no contexts, and so no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -54,7 +54,7 @@ impl Action {
         &Self::KNOWN
     }
 
-    /// Whether memory came to a segment or went from it; `None` for what is no segment's event.
+    /// Whether the event adds memory to a segment (true) or removes it; `None` for other events.
     #[must_use]
     pub fn maps(self) -> Option<bool> {
         match self {
@@ -64,7 +64,7 @@ impl Action {
         }
     }
 
-    /// Its place among the names of [`EventTable::action_names`].
+    /// Index of the action's name in [`EventTable::action_names`].
     pub(crate) fn number(self) -> usize {
         let known = Self::KNOWN.iter().position(|&(action, _)| action == self);
         known.unwrap_or_else(|| match self {
@@ -100,7 +100,7 @@ pub struct Event {
     pub stack: StackId,
 }
 
-/// Stands for what the device had free where the file does not tell, or not what can be.
+/// Stands for unknown free bytes of a device, or a figure that is impossible.
 pub(crate) const UNKNOWN_FREE: u64 = 1 << 63;
 
 impl Event {
@@ -121,7 +121,7 @@ pub struct EventTable {
     pub addr: Vec<u64>,
     /// Size in bytes.
     pub size: Vec<u64>,
-    /// When they happened.
+    /// Times of the events.
     pub time_us: Times,
     /// Stream, pool and texts.
     pub context: Vec<ContextId>,
@@ -129,7 +129,7 @@ pub struct EventTable {
     pub stack: Vec<StackId>,
     /// Names of unknown actions ([`Action::Other`]). At most 255; further ones share the last.
     pub other_actions: Vec<StringId>,
-    /// Rows for which all columns have room, as far as [`EventTable::make_room`] made it.
+    /// Rows that fit into all columns, as far as [`EventTable::make_room`] was called.
     pub(crate) room: usize,
 }
 
@@ -172,7 +172,6 @@ impl EventTable {
         }
     }
 
-    /// Adds an event at the end.
     pub(crate) fn push(&mut self, event: Event) {
         self.time_us.push(self.action.len(), event.time_us);
         self.action.push(event.action);
@@ -188,7 +187,6 @@ impl EventTable {
         self.len() < self.room && self.time_us.has_room(event.time_us)
     }
 
-    /// Makes room for `event` and some more.
     #[cold]
     pub(crate) fn make_room(&mut self, event: &Event, budget: &mut Budget) -> Result<(), NoRoom> {
         budget.rows(&mut self.action, 1)?;

@@ -53,7 +53,6 @@ impl FrameTable {
         id
     }
 
-    /// Makes room for one more frame.
     pub(crate) fn make_room(&mut self, budget: &mut Budget) -> Result<(), NoRoom> {
         budget.room(&mut self.rows, 1)?;
         self.index.make_room(budget)
@@ -74,7 +73,7 @@ impl FrameTable {
         self.rows.len()
     }
 
-    /// Whether no stack was recorded at all.
+    /// Whether no stack was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -1,4 +1,4 @@
-//! Interning of rows: a hash table of row numbers beside a table that can compare a candidate with its rows.
+//! Interning of rows: a hash table of row numbers next to a table that compares a candidate with its rows.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -7,13 +7,13 @@ use hashbrown::HashTable;
 
 use crate::budget::{Budget, Full, NoRoom};
 
-/// Heap bytes per row for which there is room: a row, a control byte, and one in eight buckets that stays empty.
+/// Heap bytes per row of capacity: a row, a control byte, and the one in eight buckets that stays empty.
 const ROW_BYTES: usize = 11;
 
 /// Row numbers by the content of their rows. The rows themselves live in the table that owns this.
 #[derive(Clone, Default)]
 pub(crate) struct RowIndex {
-    /// (half of the hash, row). The half hash saves most comparisons, and rehashing of every row when the table grows.
+    /// (half of the hash, row). The half hash saves most comparisons, and rehashing every row when the table grows.
     rows: HashTable<(u32, u32)>,
     hasher: RandomState,
 }
@@ -38,7 +38,6 @@ impl RowIndex {
             .insert_unique(hash, (hash as u32, row), |&(half, _)| widen(half));
     }
 
-    /// Makes room for one more row.
     #[inline]
     pub(crate) fn make_room(&mut self, budget: &mut Budget) -> Result<(), NoRoom> {
         let (rows, before) = (self.rows.len(), self.rows.capacity());
@@ -54,7 +53,6 @@ impl RowIndex {
         })
     }
 
-    /// Bytes held by the index.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.rows.capacity() * ROW_BYTES
     }

@@ -1,17 +1,17 @@
-//! What a snapshot that was made of a profiler's file says beyond its tables: the value of its key `profile`.
+//! Additional content of a snapshot made from a profiler's file: the value of its key `profile`.
 //!
-//! torch.profiler records no segments, but which device each allocation is on, and how much was in use before the first
-//! event. Both are kept here, so that they outlive writing and reading.
+//! torch.profiler records no segments, but it records each allocation's device, and how much was in use before the first
+//! event. Both are stored here, so that they survive writing and reading.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{DeviceIndex, Snapshot};
 
-/// The top-level key of snapshots that were made of a profiler's file.
+/// The top-level key of snapshots made from a profiler's file.
 pub(crate) const PROFILE_KEY: &str = "profile";
 
-/// What the file was.
+/// The kind of profiler file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProfileKind {
@@ -27,7 +27,7 @@ pub enum ProfileKind {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
-    /// A GPU of NVIDIA's, or of AMD's, which torch calls by the same name.
+    /// A GPU of NVIDIA, or of AMD, which torch calls by the same name.
     Cuda,
     /// Intel's.
     Xpu,
@@ -43,12 +43,12 @@ pub enum DeviceKind {
     Xla,
     /// A device that the file does not name.
     Unknown,
-    /// The host's own memory.
+    /// The host's memory.
     Cpu,
 }
 
 impl DeviceKind {
-    /// The kind by torch's number of it (`c10::DeviceType`).
+    /// The kind with this number in torch (`c10::DeviceType`).
     pub(crate) fn of_number(number: i64) -> Self {
         match number {
             0 => Self::Cpu,
@@ -62,7 +62,6 @@ impl DeviceKind {
         }
     }
 
-    /// What devices of this kind are called.
     fn word(self) -> &'static str {
         match self {
             Self::Cpu => "CPU",
@@ -83,17 +82,17 @@ impl DeviceKind {
 pub struct ProfiledDevice {
     /// Its index in the snapshot.
     pub device: DeviceIndex,
-    /// Its kind.
+    /// The kind of device.
     pub kind: DeviceKind,
-    /// Its number among those of its kind.
+    /// The number among devices of this kind.
     pub number: u32,
-    /// Bytes that were in use before the first event and of which nothing else is recorded.
+    /// Bytes in use before the first event that are not recorded otherwise.
     #[serde(default)]
     pub before_bytes: u64,
-    /// The highest of the totals of reserved memory that the events state; `None` if they state none.
+    /// The highest total of reserved memory that the events state; `None` if they state none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_reserved_bytes: Option<u64>,
-    /// Its memory; `None` if the file does not tell.
+    /// The device's memory in bytes; `None` if the file does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_memory: Option<u64>,
 }
@@ -101,14 +100,14 @@ pub struct ProfiledDevice {
 /// The value of the key `profile`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Profile {
-    /// What the file was.
+    /// The kind of profiler file.
     pub kind: ProfileKind,
     /// The devices with events.
     pub devices: Vec<ProfiledDevice>,
 }
 
 impl Profile {
-    /// The profile that a snapshot was made of; `None` for other snapshots.
+    /// The profile that a snapshot was made from; `None` for other snapshots.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Option<Self> {
         Self::in_extras(&snapshot.extras)
@@ -118,13 +117,13 @@ impl Profile {
         Self::deserialize(extras.get(PROFILE_KEY)?).ok()
     }
 
-    /// What is known of a device.
+    /// The entry of a device; `None` for one without events.
     #[must_use]
     pub fn device(&self, device: DeviceIndex) -> Option<&ProfiledDevice> {
         self.devices.iter().find(|known| known.device == device)
     }
 
-    /// Puts it into a snapshot.
+    /// Stores the profile in a snapshot.
     pub(crate) fn put(&self, extras: &mut Map<String, Value>) {
         if let Ok(value) = serde_json::to_value(self) {
             extras.insert(PROFILE_KEY.to_owned(), value);
@@ -133,7 +132,7 @@ impl Profile {
 }
 
 impl Snapshot {
-    /// A device in titles, with its number and what it is if that is no GPU: `device 0`, `device 1 (CPU)`.
+    /// A device in titles, with its number, and with its name unless it is a GPU: `device 0`, `device 1 (CPU)`.
     #[must_use]
     pub fn device_title(&self, device: DeviceIndex) -> String {
         match self.device_kind(device) {
@@ -142,13 +141,13 @@ impl Snapshot {
         }
     }
 
-    /// Whether a device is the host's own memory, which is no GPU among others.
+    /// Whether a device is the host's memory and not an accelerator.
     #[must_use]
     pub fn is_host(&self, device: DeviceIndex) -> bool {
         self.device_kind(device) == DeviceKind::Cpu
     }
 
-    /// The name of a device, in the words of its kind: `GPU 0`, `NPU 0`, `CPU`.
+    /// The name of a device: `GPU 0`, `NPU 0`, `CPU`.
     #[must_use]
     pub fn device_name(&self, device: DeviceIndex) -> String {
         let profile = Profile::of(self);
@@ -160,7 +159,7 @@ impl Snapshot {
         }
     }
 
-    /// The kind of a device. Snapshots of torch's allocators are of CUDA, if nothing says otherwise.
+    /// The kind of a device. Snapshots of torch's allocators are from CUDA unless the file says otherwise.
     #[must_use]
     pub fn device_kind(&self, device: DeviceIndex) -> DeviceKind {
         let profile = Profile::of(self);

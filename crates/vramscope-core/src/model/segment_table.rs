@@ -42,7 +42,7 @@ pub struct Segment {
     pub pool: Option<PoolId>,
     /// Since torch 2.1.
     pub is_expandable: Option<bool>,
-    /// The stack that made the allocator ask CUDA for it.
+    /// The stack of the request for which the allocator got the segment from CUDA.
     pub stack: StackId,
     /// Its blocks in address order: rows of the block table.
     pub blocks: Range<u32>,

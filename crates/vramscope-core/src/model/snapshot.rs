@@ -25,15 +25,15 @@ pub enum ContainerKind {
     Zstd,
     /// The first snapshot in a zip archive.
     Zip,
-    /// A page written by torch's `trace_plot` and its like, or by `vramscope html`; the snapshot is embedded
-    /// as base64.
+    /// A page written by torch's `trace_plot` and similar functions, or by `vramscope html`, with the snapshot embedded as
+    /// base64.
     Html,
     /// A pickle of this protocol.
     Pickle(u8),
     /// JSON of the same schema.
     Json,
-    /// Columns, as [`vram_format`](crate::vram_format) writes them. The entries after this one describe the file
-    /// from which they were made.
+    /// Columns, as written by [`vram_format`](crate::vram_format). The entries after this one describe the file from which
+    /// they were made.
     Packed,
 }
 
@@ -62,7 +62,7 @@ pub struct Source {
     pub decoded_bytes: u64,
 }
 
-/// The program that wrote the snapshot, told by the keys that it uses, because files carry no version.
+/// The program that wrote the snapshot, inferred from the keys that it uses, because files state no version.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Producer {
     /// E.g. `torch 2.10-2.11`, `torch 2.15 or newer`, `torch.cuda.memory_snapshot()`, `_profile_to_snapshot`.
@@ -72,7 +72,7 @@ pub struct Producer {
 }
 
 impl Producer {
-    /// The oldest torch that it can be, as major and minor version; `None` if that is not known.
+    /// The oldest possible torch, as major and minor version; `None` if unknown.
     #[must_use]
     pub fn oldest_torch(&self) -> Option<(u32, u32)> {
         let version = self.name.strip_prefix("torch ")?.split(' ').next()?;
@@ -121,7 +121,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// What the recorder of a dry run says of it, as it stands in the file; `None` for snapshots of a GPU.
+    /// The recorder's own data in a dry run; `None` for snapshots of a GPU.
     #[must_use]
     pub fn dry_run(&self) -> Option<&serde_json::Map<String, serde_json::Value>> {
         self.extras.get(DRY_RUN_KEY)?.as_object()
@@ -141,10 +141,9 @@ pub struct KeysSeen {
     pub event: u64,
 }
 
-/// The top-level key of captured snapshots.
 pub(crate) const CAPTURE_KEY: &str = "capture";
 
-/// The value of that key, if it names its tool, which marks a captured snapshot.
+/// The value of that key, if it names a tool, as in every captured snapshot.
 pub(crate) fn capture_of(
     extras: &serde_json::Map<String, serde_json::Value>,
 ) -> Option<&serde_json::Map<String, serde_json::Value>> {
@@ -158,9 +157,9 @@ pub(crate) const CUT_KEY: &str = "cut";
 /// How a device's trace that was cut out of a longer one begins. In the file it is `before`, or `[before, carried]`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct CutOff {
-    /// Events that were cut off before it.
+    /// Events that were cut off.
     pub(crate) before: u64,
-    /// Events at its beginning that repeat what was live then, because without segments nothing else says so.
+    /// Events at the beginning that repeat what was live then, needed where there are no segments to show it.
     pub(crate) carried: u64,
 }
 
@@ -180,7 +179,7 @@ pub(crate) fn cut_off(
     })
 }
 
-/// Notes that of each device that is cut.
+/// Stores this for each device that is cut.
 pub(crate) fn note_cut_off(
     extras: &mut serde_json::Map<String, serde_json::Value>,
     by_device: impl Iterator<Item = (DeviceIndex, Option<CutOff>)>,
@@ -206,8 +205,8 @@ pub(crate) const DRY_RUN_KEY: &str = "dry_run";
 /// The top-level key of snapshots that were written from a damaged file.
 pub(crate) const DAMAGE_KEY: &str = "damage";
 
-/// The value of that key: the damage of that file, without kinds that this version does not know. `None` if it is
-/// anything but a list.
+/// The value of that key: the damage of that file, without kinds that are unknown to this version. `None` unless it is a
+/// list.
 pub(crate) fn damage_of(value: &serde_json::Value) -> Option<Vec<Warning>> {
     let listed = value.as_array()?.iter();
     let known = listed.filter_map(|warning| Warning::deserialize(warning).ok());

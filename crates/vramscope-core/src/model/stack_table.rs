@@ -40,7 +40,6 @@ impl StackTable {
         StackId(self.lists.intern(frames))
     }
 
-    /// Makes room for a stack of `length` frames.
     pub(crate) fn make_room(&mut self, length: usize, budget: &mut Budget) -> Result<(), NoRoom> {
         self.lists.make_room(length, budget)
     }
@@ -77,12 +76,11 @@ impl StackTable {
 pub struct LinesId(u32);
 
 impl LinesId {
-    /// The row number.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The list in this row, which must exist.
+    /// The list in an existing row.
     pub(crate) fn of_row(row: u32) -> Self {
         Self(row)
     }
@@ -100,17 +98,14 @@ impl LineListTable {
         LinesId(self.lists.intern(lines))
     }
 
-    /// Makes room for a list of `length` lines.
     pub(crate) fn make_room(&mut self, length: usize, budget: &mut Budget) -> Result<(), NoRoom> {
         self.lists.make_room(length, budget)
     }
 
-    /// Number of distinct lists.
     pub(crate) fn len(&self) -> usize {
         self.lists.len()
     }
 
-    /// Bytes held on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.lists.heap_bytes()
     }

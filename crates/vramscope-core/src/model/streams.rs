@@ -1,5 +1,5 @@
-//! Streams by number. Their handles are addresses, which tell a reader nothing and change from run to run. Captured
-//! programs may have named them.
+//! Numbers streams, because their handles are addresses, which are meaningless to a reader and change from run to run.
+//! Captured programs may have named them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Numbers the distinct handles in order of first appearance, after the default stream's. Their names are in
+    /// Numbers the distinct handles in order of first appearance, after the default stream. Their names are in
     /// `capture.streams` of a file's top level, by handle.
     pub(super) fn of(handles: impl Iterator<Item = i64>, extras: &Map<String, Value>) -> Self {
         let mut streams = vec![0];
@@ -43,21 +43,21 @@ impl Streams {
         &self.handles
     }
 
-    /// The number of a stream; `None` if the file does not have it.
+    /// The number of a stream; `None` if the file does not contain it.
     #[must_use]
     pub fn number(&self, handle: i64) -> Option<u32> {
         let number = self.handles.iter().position(|&known| known == handle)?;
         Some(number as u32)
     }
 
-    /// The numbers by handle, to look up many.
+    /// The numbers by handle, for many lookups.
     #[must_use]
     pub fn numbers(&self) -> HashMap<i64, u32> {
         self.handles.iter().copied().zip(0..).collect()
     }
 
-    /// The name of a stream: `default stream`, `stream 2`, `copies (stream 2)`. Streams that the file does not have
-    /// count as the default stream.
+    /// The name of a stream: `default stream`, `stream 2`, `copies (stream 2)`. Streams that the file does not contain count
+    /// as the default stream.
     #[must_use]
     pub fn name(&self, handle: i64) -> String {
         self.numbered(self.number(handle).unwrap_or(0))

@@ -45,7 +45,6 @@ impl StringTable {
         Some(StringId(row))
     }
 
-    /// Makes room for a string of `length` bytes.
     pub(crate) fn make_room(&mut self, length: usize, budget: &mut Budget) -> Result<(), NoRoom> {
         budget.room_for_text(&mut self.text, length)?;
         budget.room(&mut self.ends, 1)?;
@@ -95,7 +94,6 @@ impl StringTable {
     }
 }
 
-/// Start and end of string `row`.
 fn span(ends: &[usize], row: usize) -> (usize, usize) {
     (if row == 0 { 0 } else { ends[row - 1] }, ends[row])
 }

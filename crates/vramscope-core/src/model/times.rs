@@ -1,5 +1,5 @@
-//! A column of times: 4 bytes a row while all are near the first one, as those of a snapshot mostly are, else 8. Once
-//! it is filled, copies share its memory.
+//! A column of times: 4 bytes a row while all are near the first one, as in most snapshots, else 8. Copies share its
+//! memory once it is filled.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ pub const NO_TIME: i64 = i64::MIN;
 /// Stands for a missing time among the near ones.
 const NONE: u32 = u32::MAX;
 
-/// How long before the first time another one may be and still be near: 18 minutes. After it are 53 more.
+/// How long before the first time a time still counts as near: 18 minutes. After the first time it is 53.
 const NEAR_BEFORE_US: i64 = 1 << 30;
 
-/// Times by row, in microseconds since the Unix epoch; some may be missing. No rows at all while none has a time.
+/// Times by row, in microseconds since the Unix epoch; some may be missing. There are no rows as long as none has a time.
 #[derive(Clone, Default, Debug)]
 pub struct Times {
-    /// The earliest time that is near.
+    /// The earliest time that counts as near.
     base_us: i64,
     /// By row, microseconds after `base_us`, or [`NONE`].
     near: Rows<u32>,
-    /// By row, the time or [`NO_TIME`]: instead of `near`, once one of them is not.
+    /// By row, the time or [`NO_TIME`]: replaces `near` once a time is not near.
     far: Rows<i64>,
 }
 
@@ -39,7 +39,7 @@ impl Times {
         self.len() == 0
     }
 
-    /// The time of a row; `None` if it has none, or is not there.
+    /// The time of a row; `None` if it is missing or the row does not exist.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<i64> {
         match self.near.get(row) {
@@ -48,18 +48,18 @@ impl Times {
         }
     }
 
-    /// The time of a row that is there, or [`NO_TIME`].
+    /// The time of an existing row, or [`NO_TIME`].
     #[must_use]
     pub fn at(&self, row: usize) -> i64 {
         self.get(row).unwrap_or(NO_TIME)
     }
 
-    /// All rows, with [`NO_TIME`] where there is none.
+    /// All rows, with [`NO_TIME`] for missing times.
     pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
         (0..self.len()).map(|row| self.at(row))
     }
 
-    /// Adds the time of row `row`. If it is the first one known, the rows before it have none.
+    /// Adds the time of row `row`. If it is the first known time, the rows before it have none.
     #[inline]
     pub(crate) fn push(&mut self, row: usize, time_us: i64) {
         let is_near = self.is_near(time_us);
@@ -70,7 +70,7 @@ impl Times {
         }
     }
 
-    /// Adds the first one, one of a column that has or gets far ones, or one to a column that was shared.
+    /// Adds a time in the rare cases: it is the first, it or an earlier one is not near, or the column was shared.
     #[cold]
     fn push_unlike(&mut self, row: usize, time_us: i64) {
         if !self.near.is_empty() && !self.is_near(time_us) {
@@ -92,7 +92,7 @@ impl Times {
         near.push(after);
     }
 
-    /// Keeps 8 bytes a row from now on.
+    /// Changes to 8 bytes a row.
     fn spread(&mut self) {
         let near = std::mem::take(&mut self.near);
         let base_us = self.base_us;
@@ -107,7 +107,7 @@ impl Times {
         time_us == NO_TIME || self.after(time_us) != NONE
     }
 
-    /// Microseconds after `base_us`; [`NONE`] if it is missing, or not near.
+    /// Microseconds after `base_us`; [`NONE`] if the time is missing or not near.
     fn after(&self, time_us: i64) -> u32 {
         let after = time_us.wrapping_sub(self.base_us).cast_unsigned();
         match u32::try_from(after) {
@@ -116,7 +116,7 @@ impl Times {
         }
     }
 
-    /// Rows for which there is room; any number while none has a time.
+    /// Capacity in rows; unlimited while no row has a time.
     pub(crate) fn room(&self) -> usize {
         match self.near.capacity().max(self.far.capacity()) {
             0 => usize::MAX,
@@ -124,7 +124,7 @@ impl Times {
         }
     }
 
-    /// Whether a time needs no more room than [`room`](Self::room) says.
+    /// Whether a time fits into the capacity that [`room`](Self::room) returns.
     #[inline]
     pub(crate) fn has_room(&self, time_us: i64) -> bool {
         match self.near.is_empty() {
@@ -133,7 +133,7 @@ impl Times {
         }
     }
 
-    /// Makes room for one more row with this time, and for some more. There is room for `rows` in the other columns.
+    /// Makes room for one more row with this time, and some further rows. The other columns have room for `rows`.
     pub(crate) fn make_room(
         &mut self,
         time_us: i64,
@@ -149,13 +149,13 @@ impl Times {
         } else if !self.far.is_empty() {
             budget.rows(self.far.growing(), 1)?;
         } else if time_us != NO_TIME {
-            // The rows before it get a time as well.
+            // The rows before it get an entry as well.
             budget.room(self.near.growing(), rows)?;
         }
         Ok(())
     }
 
-    /// Makes room for `rows` more, if there is memory for so many.
+    /// Makes room for `rows` more, if there is enough memory.
     pub(crate) fn reserve(&mut self, rows: usize) {
         // A failure is ignored, because the pushes themselves reserve smaller amounts later.
         let _ = match self.far.is_empty() {
@@ -164,7 +164,7 @@ impl Times {
         };
     }
 
-    /// Lets copies share what is here.
+    /// Lets copies share the rows.
     pub(crate) fn share(&mut self) {
         self.near.share();
         self.far.share();
@@ -183,7 +183,7 @@ impl PartialEq for Times {
     }
 }
 
-/// Where a row has no time it is [`NO_TIME`].
+/// [`NO_TIME`] stands for a missing time.
 impl FromIterator<i64> for Times {
     fn from_iter<I: IntoIterator<Item = i64>>(times: I) -> Self {
         let mut column = Self::default();
@@ -194,7 +194,7 @@ impl FromIterator<i64> for Times {
     }
 }
 
-/// Rows of a column, which are first added and then shared.
+/// Rows of a column, which is first filled and then shared.
 #[derive(Clone, Debug)]
 enum Rows<T> {
     Growing(Vec<T>),
@@ -220,7 +220,7 @@ impl<T> Deref for Rows<T> {
 }
 
 impl<T: Clone> Rows<T> {
-    /// The rows, to add some. Those that are shared are copied before.
+    /// The rows to add to. Shared rows are copied first.
     fn growing(&mut self) -> &mut Vec<T> {
         if let Self::Shared(rows) = self {
             *self = Self::Growing(rows.to_vec());

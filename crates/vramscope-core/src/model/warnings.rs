@@ -1,17 +1,17 @@
-//! Oddities of a readable file, counted and with their first few places.
+//! Oddities of a readable file, counted and with the first few places of each.
 
 use serde::{Deserialize, Serialize};
 
 /// Places kept per kind.
 const PLACES_KEPT: usize = 3;
 
-/// Longest place that is taken from a file, in bytes. Our own are paths of 64 levels at most, each of 64 characters.
+/// Longest place that is read from a file, in bytes. The program's own are paths of up to 64 levels of 64 characters.
 const LONGEST_PLACE: usize = 32 << 10;
 
-/// The longest name of an unknown action that is kept, in characters.
+/// The longest stored name of an unknown action, in characters.
 pub(crate) const LONGEST_ACTION: usize = 64;
 
-/// The largest size that is taken for possible: the address space of today's processors and GPUs.
+/// The largest size considered possible: the address space of today's processors and GPUs.
 pub(crate) const LARGEST_BYTES: u64 = 1 << 48;
 
 /// A kind of oddity.
@@ -21,11 +21,11 @@ pub(crate) const LARGEST_BYTES: u64 = 1 << 48;
 pub enum WarningKind {
     /// A key that no torch up to 2.15 writes; its value was not read. (record, key)
     UnknownKey(String),
-    /// An action that no torch up to 2.15 writes; kept as an opaque event. What it did to memory is not known.
+    /// An action that no torch up to 2.15 writes. The event is kept, but its effect on memory is unknown.
     UnknownAction(String),
-    /// A record lacks a key that some tools leave out; 0 or the empty value was taken.
+    /// A record lacks a key that some tools leave out; 0 or the empty value was used.
     MissingKey(String),
-    /// An event without an address or size, a block without a size, or a segment without an address; 0 was taken.
+    /// An event without an address or size, a block without a size, or a segment without an address; 0 was used.
     MissingSize,
     /// The blocks of a segment do not add up to its `total_size`.
     BlocksDoNotFillSegment,
@@ -37,20 +37,20 @@ pub enum WarningKind {
     SegmentsUnsorted,
     /// Two segments of a device overlap.
     SegmentsOverlap,
-    /// An event has an earlier time than one before it: the clock was set back, or recordings were joined.
+    /// An event is earlier than one before it: the clock was set back, or recordings were joined.
     TimeRunsBackwards,
-    /// An event has no time, but others of its trace have one.
+    /// An event has no time, although others of its trace do.
     TimeMissing,
-    /// Text that is not valid UTF-8, or half of a surrogate pair; replacement characters stand for what is lost.
+    /// Text that is not valid UTF-8, or half of a surrogate pair; replacement characters stand for the lost parts.
     InvalidUtf8,
-    /// Bytes after the end of the data, or of a container; not NULs, with which many pad.
+    /// Bytes after the end of the data or of a container. NULs do not count, because many tools pad with them.
     TrailingBytes,
     /// The snapshot is complete, but what follows it in its container is damaged or cut off.
     DamagedEnd,
-    /// A container's check sum is not that of its content: some of what was read is not what was written.
+    /// A container's check sum does not match its content: some of what was read differs from what was written.
     CheckSumWrong,
-    /// A size below 0 or beyond 2^48, memory beyond the last address, or an active block smaller than what was
-    /// requested. It is not kept: no sum contains it.
+    /// A size below 0 or beyond 2^48, memory beyond the last address, or an active block smaller than its request. It is
+    /// dropped, so no sum contains it.
     ImpossibleSize,
     /// An address, or part of a segment or mapping, is freed again although nothing was allocated there in between.
     FreedTwice,
@@ -59,23 +59,23 @@ pub enum WarningKind {
     AllocatedTwice,
     /// A free states another size than the allocation that it ends.
     FreedSizeDiffers,
-    /// Values that are not kept: of settings, metadata or unknown keys, if they are too many, nested too deeply or not
-    /// plain data; settings and pools of another shape; and all but the last value of a key that a dict has twice.
+    /// Values that were dropped: settings, metadata or unknown keys that are too many, nested too deeply or not plain data;
+    /// settings and pools of another type; and all but the last value of a repeated key of a dict.
     ValuesLeftOut,
     /// Several snapshots in one container; the first was read.
     FurtherFiles,
-    /// More is active than reserved, more is reserved than the device has, or more is active than can be counted.
+    /// More is active than reserved, more is reserved than the device has, or more is active than a number can count.
     MoreThanThereIs,
-    /// The totals that the events of a profile state begin to differ from their sum: memory was allocated or freed without an
-    /// event.
+    /// The totals that the events of a profile state begin to differ from their sum: memory was allocated or freed without
+    /// an event.
     TotalsDiffer,
 }
 
 impl WarningKind {
-    /// Whether figures or texts may differ from what was written, or more was written than was read: the file is
-    /// damaged, was altered or joined. The other kinds are remarks on genuine files and files of other tools.
+    /// Whether figures or texts may differ from what was written, or more was written than was read: the file is damaged,
+    /// altered or joined. The other kinds are remarks on genuine files and on files of other tools.
     ///
-    /// Kinds of damage hold no text of the file but the name of an action.
+    /// The only text of the file in kinds of damage is the name of an action.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {
@@ -103,7 +103,7 @@ impl WarningKind {
         }
     }
 
-    /// The same with a name of an action that is no longer than those that are read.
+    /// The same kind, with the name of an action cut to the limit for names read.
     fn bounded(self) -> Self {
         match &self {
             Self::UnknownAction(name) if name.chars().count() > LONGEST_ACTION => {
@@ -113,7 +113,6 @@ impl WarningKind {
         }
     }
 
-    /// The same without a text of the file.
     fn without_text(&self) -> Self {
         match self {
             Self::UnknownAction(_) => Self::UnknownAction(String::new()),
@@ -142,8 +141,8 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Most kinds kept. Further remarks are dropped, so that a hostile file cannot make the list as long as itself;
-    /// the kinds of damage are few.
+    /// Most kinds stored. Further remarks are dropped, so that a hostile file cannot make the list as long as itself; there
+    /// are few kinds of damage.
     const KINDS_KEPT: usize = 256;
 
     /// Counts an oddity. `place` is only called for the first few of a kind.
@@ -167,8 +166,8 @@ impl Warnings {
         }
     }
 
-    /// The warning of a kind; a new one has the count 0. `None` if the kind is dropped. Of too many names of actions the
-    /// further ones are one kind.
+    /// The warning of a kind; a new one has the count 0. `None` if the kind is dropped. When there are too many names of
+    /// actions, the further ones share one kind.
     fn entry(&mut self, kind: WarningKind) -> Option<&mut Warning> {
         let place = |list: &[Warning], kind: &WarningKind| {
             list.iter().position(|warning| warning.kind == *kind)
@@ -193,11 +192,11 @@ impl Warnings {
         self.list.get_mut(index)
     }
 
-    /// Adds what else is known of the same file, within the limits of this type. Of a kind that both have, the higher
-    /// count holds: a file that was written from a damaged one says so itself, and shows some of the damage again.
+    /// Adds other warnings about the same file, within the limits of this type. If both have a kind, the higher count is
+    /// taken: a file that was written from a damaged one says so, and shows some of the damage again.
     pub(crate) fn merge(&mut self, others: impl IntoIterator<Item = Warning>) {
         for other in others {
-            // Where the events are, they are named again.
+            // If the events are present, they name the actions again.
             if other.kind == WarningKind::UnknownAction(String::new()) && self.name_actions() {
                 continue;
             }
@@ -213,8 +212,8 @@ impl Warnings {
         }
     }
 
-    /// The damage, for a snapshot made of a part of this one or with other names: without places, which would be
-    /// wrong there, and without names.
+    /// The damage, for a snapshot that is a part of this one or has other names: without places, which would be wrong
+    /// there, and without names.
     pub(crate) fn inherited(&self) -> Self {
         let mut inherited = Self::default();
         for warning in self.damage() {
@@ -228,26 +227,25 @@ impl Warnings {
         kinds.any(|kind| matches!(kind, WarningKind::UnknownAction(name) if !name.is_empty()))
     }
 
-    /// Counts oddities without a place.
     fn add_all(&mut self, times: u64, kind: WarningKind) {
         if let Some(warning) = self.entry(kind) {
             warning.count = warning.count.saturating_add(times);
         }
     }
 
-    /// The warnings in a file, cut to the limits of this type: they come from outside.
+    /// Limits warnings that were read from a file.
     pub(crate) fn bounded(self) -> Self {
         let mut bounded = Self::default();
         bounded.merge(self.list);
         bounded
     }
 
-    /// Those that mean damage, see [`WarningKind::is_damage`].
+    /// The warnings that mean damage, see [`WarningKind::is_damage`].
     pub fn damage(&self) -> impl Iterator<Item = &Warning> {
         self.list.iter().filter(|warning| warning.kind.is_damage())
     }
 
-    /// Whether frees may be missing or not understood: then what stays live, and how much memory grows, is not known.
+    /// Whether frees may be missing or not understood: then it is unknown what stays live and how much memory grows.
     #[must_use]
     pub fn hide_frees(&self) -> bool {
         self.list.iter().any(|warning| {
@@ -258,14 +256,14 @@ impl Warnings {
         })
     }
 
-    /// Whether more memory is in use than there is: then the segments are not those of what is live.
+    /// Whether more memory is in use than exists: then the segments do not match the live allocations.
     #[must_use]
     pub fn exceed_memory(&self) -> bool {
         let mut kinds = self.list.iter().map(|warning| &warning.kind);
         kinds.any(|kind| *kind == WarningKind::MoreThanThereIs)
     }
 
-    /// Whether the place of a further oddity of this kind would be kept.
+    /// Whether the place of another such oddity would be stored.
     pub(crate) fn wants_place(&self, kind: &WarningKind) -> bool {
         match self.list.iter().find(|warning| warning.kind == *kind) {
             Some(warning) => warning.places.len() < PLACES_KEPT,
@@ -273,7 +271,6 @@ impl Warnings {
         }
     }
 
-    /// The warnings as a list.
     pub(crate) fn into_list(self) -> Vec<Warning> {
         self.list
     }

@@ -14,7 +14,7 @@ use crate::analysis::time::history::{NEVER, StackSource};
 use crate::analysis::time::lifetime::lifetime;
 use crate::ids::{AllocationId, EventId};
 
-/// What is known of every allocation.
+/// Columns that every allocation has.
 const FIRST: [Field; 18] = [
     field(
         "allocation",
@@ -84,7 +84,7 @@ const FIRST: [Field; 18] = [
     ),
 ];
 
-/// More about the role and the call site.
+/// Further columns about the role and the call site.
 const LAST: [Field; 5] = [
     field(
         "role_confidence",
@@ -101,7 +101,7 @@ const LAST: [Field; 5] = [
     ),
 ];
 
-/// The properties that have a column of their own.
+/// The properties that have a column.
 fn properties() -> impl Iterator<Item = (Property, Field)> {
     let field = |property: Property| {
         let row = property.row();
@@ -114,7 +114,7 @@ fn properties() -> impl Iterator<Item = (Property, Field)> {
     Property::all().filter_map(field)
 }
 
-/// The columns about an allocation, which the page's table has as well.
+/// The columns about an allocation, also used for the page's table.
 pub(crate) fn fields() -> Vec<Field> {
     let properties = properties().map(|(_, field)| field);
     FIRST.into_iter().chain(properties).chain(LAST).collect()
@@ -139,7 +139,6 @@ pub(super) fn fields_of_table() -> Vec<Field> {
     all
 }
 
-/// Hands the columns to `take`.
 pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> Result<(), E> {
     let snapshot = device.snapshot();
     let pools = device.pool_of().values().iter();
@@ -178,7 +177,6 @@ fn of_property<'c>(values: &'c Values<'_>) -> Cells<'c> {
     }
 }
 
-/// What it is, and how large.
 fn sizes<'c>(device: Device<'c>) -> [Cells<'c>; 6] {
     let (snapshot, history) = (device.snapshot(), device.history);
     let table = &history.allocations;
@@ -200,7 +198,6 @@ fn sizes<'c>(device: Device<'c>) -> [Cells<'c>; 6] {
     ]
 }
 
-/// When it lived.
 fn times<'c>(device: Device<'c>) -> [Cells<'c>; 9] {
     let (snapshot, history) = (device.snapshot(), device.history);
     let table = &history.allocations;
@@ -220,7 +217,6 @@ fn times<'c>(device: Device<'c>) -> [Cells<'c>; 9] {
     ]
 }
 
-/// Stream and pool.
 fn place<'c>(device: Device<'c>, pools: &'c [Cow<'static, str>]) -> [Cells<'c>; 3] {
     let (streams, pool_of) = (device.stream_of(), device.pool_of());
     let numbers = device.recording.streams().numbers();
@@ -233,7 +229,7 @@ fn place<'c>(device: Device<'c>, pools: &'c [Cow<'static, str>]) -> [Cells<'c>; 
     ]
 }
 
-/// How sure the role is, the call site's frame, and what the stack is of.
+/// The confidence of the role, the call site's frame, and the source of the stack.
 fn role_and_site<'c>(device: Device<'c>, locations: &[Option<Location<'c>>]) -> [Cells<'c>; 5] {
     let (snapshot, history) = (device.snapshot(), device.history);
     let (site_of, rules) = (device.site_of(), device.rule_of());

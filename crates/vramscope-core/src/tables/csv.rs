@@ -1,5 +1,4 @@
-//! Allocations as comma-separated values (RFC 4180, with lines that end in LF as on the command line), with all that a
-//! spreadsheet may want of them.
+//! Allocations as comma-separated values for spreadsheets (RFC 4180, except that lines end in LF as on the command line).
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -10,15 +9,15 @@ use super::allocations::{BEFORE, columns, fields};
 use crate::analysis::recording::Device;
 use crate::invisible;
 
-/// The first line. Events are numbered from 1 as on the page; times are microseconds since the Unix epoch; an
-/// empty field is something that is not known or never was.
+/// The first line. Events are numbered from 1 as on the page; times are microseconds since the Unix epoch; an empty field
+/// means unknown or never.
 #[must_use]
 pub fn csv_header() -> String {
     let names: Vec<&str> = fields().iter().map(|field| field.name).collect();
     names.join(",") + "\n"
 }
 
-/// Appends a line for each of these rows; numbers beyond the table are left out.
+/// Appends a line for each of these rows; rows beyond the table are ignored.
 pub fn append_csv(device: Device<'_>, shown: &[u32], out: &mut String) {
     let shown = shown.iter().map(|&row| row as usize);
     let fields = fields();
@@ -49,11 +48,11 @@ fn append_line<'a>(values: impl IntoIterator<Item = Value<'a>>, out: &mut String
     out.push('\n');
 }
 
-/// A text as a cell that no spreadsheet runs: one that begins like a formula gets an apostrophe in front, which
-/// spreadsheets take for the mark of a text. Plain numbers stay as they are.
+/// A text as a cell that no spreadsheet executes: one that begins like a formula gets an apostrophe in front, which
+/// spreadsheets take as the mark of a text. Plain numbers are unchanged.
 #[must_use]
 pub fn csv_text(text: &str) -> Cow<'_, str> {
-    // Spreadsheets may drop what nobody sees, and read full-width signs as the plain ones.
+    // Spreadsheets may drop invisible characters, and read full-width signs as ordinary ones.
     let seen = text.trim_start_matches(is_unseen);
     let is_formula = seen.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
         || text.starts_with(['\t', '\r', '\n']);
@@ -63,8 +62,8 @@ pub fn csv_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a character takes no room where it is shown: white space, controls, zero-width characters and marks of
-/// direction or of byte order.
+/// Whether a character takes no room when shown: white space, controls, zero-width characters, direction marks and byte
+/// order marks.
 fn is_unseen(character: char) -> bool {
     character.is_whitespace() || character.is_control() || invisible::is_invisible(character)
 }

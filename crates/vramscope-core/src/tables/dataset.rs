@@ -1,36 +1,36 @@
-//! The tables of a dataset of many snapshots: what `fleet pack` writes, and SQL is asked about.
+//! The tables of a dataset of many snapshots, as written by `fleet pack` and queried with SQL.
 
 use super::fleet::{FleetTable, KEYED_STACKS};
 use super::{Field, Kind, Table, field};
 
-/// The column that is the same for all rows of a folder (`rank=17`), and so in no file.
+/// The column that all rows of a folder share (`rank=17`), and that is therefore in no file.
 pub const RANK: Field = field("rank", Kind::Number, "the rank whose row it is");
 
-/// The column that tells snapshots apart.
+/// The column that identifies the snapshot.
 const SNAPSHOT: Field = field(
     "snapshot",
     Kind::Text,
     "the path of its file, from the folder in which the dataset is",
 );
 
-/// The column in the place of a stack's number, which means nothing outside of its file.
+/// The column that replaces a stack's number, which means nothing outside of its file.
 const STACK_KEY: Field = field(
     "stack_key",
     Kind::Text,
     "a hash over all frames of the stack, equal on every machine: see `stacks`",
 );
 
-/// The column that is left out: it says the address again, at the price of five others.
+/// The column that is left out: it repeats the address, and takes as much room as five others.
 const LEFT_OUT: (Table, &str) = (Table::Allocations, "name");
 
 /// A table of a dataset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DatasetTable {
-    /// One that each snapshot has by itself.
+    /// A table of each snapshot.
     Snapshot(Table),
     /// Stacks by their content.
     Stacks,
-    /// What is known of each rank.
+    /// A table of the fleet.
     Fleet(FleetTable),
 }
 
@@ -39,16 +39,16 @@ pub enum DatasetTable {
 pub enum Content {
     /// The path of the snapshot. The rows have no value for it.
     Snapshot,
-    /// The value that the rows have.
+    /// The value in the rows.
     Value,
-    /// The key of the stack whose number the rows have.
+    /// The key of the stack whose number is in the rows.
     StackKey,
-    /// Nothing: the rows have a value for it, but the dataset does not.
+    /// Nothing: the rows have a value, but the dataset does not.
     LeftOut,
 }
 
 impl DatasetTable {
-    /// All tables. Frames are not among them, as stacks have them by content.
+    /// All tables. Frames are not among them, because stacks by content contain them.
     pub const ALL: [Self; 11] = [
         Self::Fleet(FleetTable::Ranks),
         Self::Fleet(FleetTable::Curve),
@@ -85,7 +85,7 @@ impl DatasetTable {
         }
     }
 
-    /// The columns of its files and those left out, in the order of the rows' values.
+    /// The columns of its files and the columns left out, in the order of the rows' values.
     #[must_use]
     pub fn columns(self) -> Vec<(Field, Content)> {
         let fields = match self {

@@ -93,7 +93,6 @@ pub(super) const FIELDS: [Field; 19] = [
     ),
 ];
 
-/// Hands the columns to `take`.
 pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> Result<(), E> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let (events, sites) = (&snapshot.events, device.call_sites());
@@ -158,7 +157,7 @@ pub(super) fn columns<E>(device: Device<'_>, take: &mut TakeColumns<'_, E>) -> R
     })
 }
 
-/// Looks up the bytes since the last step at a moment, or 0 before all. Fast for moments that ascend.
+/// Looks up the bytes since the last step at a moment, or 0 before the first. Fast for ascending moments.
 fn ascending(steps: &[(u32, u64)]) -> impl Fn(u32) -> u64 {
     let passed = Cell::new(0);
     move |moment| {

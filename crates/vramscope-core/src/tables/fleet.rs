@@ -1,4 +1,4 @@
-//! Tables across snapshots: what is known of each rank, and stacks by their content.
+//! Tables across snapshots: the figures of each rank, and stacks by content.
 
 use super::{Field, Kind, Value, Write, field};
 use crate::Snapshot;
@@ -7,18 +7,18 @@ use crate::fleet::stack_keys::{StackKeys, hex};
 use crate::fleet::{Curve, Fleet, Rank};
 use crate::ids::StackId;
 
-/// A table of a dataset of snapshots, besides those that each snapshot has.
+/// A table of a dataset of snapshots, in addition to those of each snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FleetTable {
-    /// The ranks, and their figures.
+    /// The ranks and their figures.
     Ranks,
     /// Memory over each recording, in bins and by step.
     Curve,
-    /// What call sites hold.
+    /// Memory of call sites.
     SitesAtPeak,
     /// The findings.
     Findings,
-    /// The requests that failed.
+    /// The failed requests.
     Failures,
 }
 
@@ -57,7 +57,7 @@ impl FleetTable {
             Self::SitesAtPeak => {
                 "a call site that holds memory at the peak or at the end, or leaves some behind"
             }
-            Self::Findings => "what was found in a snapshot, the gravest first",
+            Self::Findings => "the findings of a snapshot, most severe first",
             Self::Failures => "a request that failed: the first and the last one of a device",
         }
     }
@@ -74,7 +74,7 @@ impl FleetTable {
         }
     }
 
-    /// Hands its rows to `write`.
+    /// Passes its rows to `write`.
     ///
     /// # Errors
     /// The first error of `write`.
@@ -102,7 +102,7 @@ const RANKS: [Field; 33] = [
         Kind::Number,
         "the number among the processes of its host",
     ),
-    field("host", Kind::Text, "the host, where names tell it"),
+    field("host", Kind::Text, "the host, where names contain it"),
     field(
         "rank_from",
         Kind::Text,
@@ -308,7 +308,7 @@ fn curve<E>(rank: &Rank, write: &mut Write<'_, E>) -> Result<(), E> {
     })
 }
 
-/// A row of a bin or a step, of which `key` has the number.
+/// A row of a bin or a step, with its number in `key`.
 fn levels<'a>(
     rank: &Rank,
     [bin, step]: [Value<'a>; 2],
@@ -430,7 +430,7 @@ pub const KEYED_STACKS: [Field; 4] = [
     field("frames", Kind::Text, "the frames, innermost first"),
 ];
 
-/// Hands the stacks of a snapshot to `write`, with their keys: see [`KEYED_STACKS`].
+/// Passes the stacks of a snapshot with their keys to `write`: see [`KEYED_STACKS`].
 ///
 /// # Errors
 /// The first error of `write`.

@@ -1,10 +1,10 @@
 //! A snapshot as flat tables for other programs: events, allocations, frames, stacks, annotations, segments,
 //! blocks.
 //!
-//! A table is a list of [`Field`]s and a function that hands out its rows one by one, or the values of each column, so a
-//! million rows need no more memory than one. CSV and Parquet are made from the same values. Events are numbered from
-//! 1 on each device, which is also the moment that they begin. Allocations are numbered from 1 in stacking
-//! order, stacks and frames by their place in the file. [`Value::None`] stands for unknown and absent values.
+//! A table is a list of [`Field`]s and a function that produces its rows one by one, or the values of each column, so a
+//! million rows need no more memory than one. CSV and Parquet are made from the same values. Events are numbered from 1 on
+//! each device, which is also the number of the moment that they begin. Allocations are numbered from 1 in stacking order,
+//! stacks and frames by their position in the file. [`Value::None`] stands for unknown and absent values.
 //!
 //! Pinned host memory is left out, because it belongs to no device.
 
@@ -32,7 +32,7 @@ use crate::model::{NO_TIME, PoolId, SegmentKind};
 
 pub use csv::{append_csv, csv_header, csv_text};
 
-/// Longest text written, in bytes. Longer ones are cut.
+/// Longest text written, in bytes. Longer texts are cut.
 const TEXT_LIMIT_BYTES: usize = 4096;
 
 /// The type of a column. Any value may be missing.
@@ -59,12 +59,12 @@ pub struct Field {
     pub name: &'static str,
     /// The type of its values.
     pub kind: Kind,
-    /// What a value says, in a few words. A time of day has no unit; sizes are bytes.
+    /// The meaning of a value in a few words. Times of day have no unit; sizes are in bytes.
     pub meaning: &'static str,
 }
 
 impl Field {
-    /// The name in formats with a type for times: `time_us` is `time` there.
+    /// The name in formats with a type for times, where `time_us` is called `time`.
     #[must_use]
     pub fn typed_name(&self) -> &'static str {
         match self.kind {
@@ -85,7 +85,7 @@ const fn field(name: &'static str, kind: Kind, meaning: &'static str) -> Field {
 /// One value, of its column's [`Kind`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value<'a> {
-    /// Not known, or not there.
+    /// Unknown or absent.
     None,
     /// See [`Kind::Number`].
     Number(i64),
@@ -121,7 +121,6 @@ impl<'a> Value<'a> {
         Self::number(known_moment(moment))
     }
 
-    /// A text; [`Value::None`] if it is empty.
     fn text(text: &'a str) -> Self {
         if text.is_empty() {
             Self::None
@@ -185,14 +184,13 @@ fn compile_context(snapshot: &Snapshot, id: Option<StringId>) -> &str {
 fn pool_text(pool: Option<PoolId>) -> Cow<'static, str> {
     match pool {
         None => Cow::Borrowed(""),
-        // That of nearly all rows.
+        // The pool of nearly all rows.
         Some(PoolId(0, 0)) => Cow::Borrowed("(0 0)"),
         Some(PoolId(a, b)) => Cow::Owned(format!("({a} {b})")),
     }
 }
 
-/// The text of a CSV cell, without quotes: numbers in full, addresses in hexadecimal, the empty text for missing
-/// values.
+/// The text of a CSV cell, without quotes: numbers in full, addresses in hexadecimal, an empty text for missing values.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -251,7 +249,7 @@ impl Table {
         }
     }
 
-    /// What a row is, in a few words.
+    /// The meaning of a row in a few words.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -280,27 +278,27 @@ impl Table {
     }
 }
 
-/// Receives one row. Its error ends the table.
+/// Receives one row. An error ends the table.
 pub type Write<'w, E> = dyn FnMut(&[Value<'_>]) -> Result<(), E> + 'w;
 
-/// Receives a piece of a table. Its error ends the table.
+/// Receives a piece of a table. An error ends the table.
 pub type Take<'t, E> = dyn FnMut(Piece<'_, '_>) -> Result<(), E> + 't;
 
 type TakeColumns<'t, E> = dyn FnMut(&Columns<'_>) -> Result<(), E> + 't;
 
-/// The value of a column in each row, which are counted from 0.
+/// The values of a column, by row from 0.
 pub enum Cells<'c> {
-    /// Of any kind but text and flags: sizes and addresses as the bits that they are.
+    /// Values of any kind but text and flags; sizes and addresses are reinterpreted as signed.
     Integers(Cell<'c, Option<i64>>),
-    /// Texts that rows share.
+    /// Texts shared by rows.
     Texts(Texts<'c>),
-    /// A text of its own in every row.
+    /// A separate text in every row.
     Made(Cell<'c, String>),
     /// See [`Kind::Flag`].
     Flags(Cell<'c, bool>),
 }
 
-/// Texts that rows share. A row has none where the text is empty, or where no text has its number.
+/// Texts shared by rows. A row has no value if its text is empty, or if its number is not that of a text.
 pub struct Texts<'c> {
     /// The texts, by number.
     pub all: Vec<&'c str>,
@@ -313,9 +311,9 @@ pub type Cell<'c, T> = Box<dyn Of<T> + 'c>;
 
 /// The values of a column.
 pub trait Of<T> {
-    /// That of a row.
+    /// The value in a row.
     fn at(&self, row: usize) -> T;
-    /// Appends those of some rows, which takes less time than one after the other.
+    /// Appends the values of some rows, which is faster than one by one.
     fn append(&self, rows: Range<usize>, to: &mut Vec<T>);
 }
 
@@ -375,7 +373,7 @@ impl<'c> Cells<'c> {
     }
 }
 
-/// The rows of a device in a long table: whoever writes columns takes one after the other, which is several times as fast.
+/// The rows of a device in a long table. Writing whole columns is several times as fast as single rows.
 pub struct Columns<'c> {
     /// Number of rows.
     pub rows: usize,
@@ -384,7 +382,7 @@ pub struct Columns<'c> {
 }
 
 impl Columns<'_> {
-    /// Hands the rows of this table to `write`.
+    /// Passes the rows of this table to `write`.
     ///
     /// # Errors
     /// The first error of `write`.
@@ -408,7 +406,7 @@ pub enum Piece<'p, 'c> {
     Columns(&'p Columns<'c>),
 }
 
-/// Hands `table` to `take`, one device of `devices` after the other: events and allocations in columns, others by row.
+/// Passes `table` to `take`, one device of `devices` after the other: events and allocations in columns, others by row.
 ///
 /// # Errors
 /// The first error of `take`.
@@ -443,7 +441,7 @@ pub fn for_each_piece<E>(
     Ok(())
 }
 
-/// Hands the rows of `table` to `write`, one device of `devices` after the other. Each row has one value per field of
+/// Passes the rows of `table` to `write`, one device of `devices` after the other. Each row has one value per field of
 /// [`Table::fields`].
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! Memory held from CUDA during the recording, in pieces. The pieces of a moment add up to the bytes reserved
-//! then. A plain segment is one piece, an expandable one has a piece per mapping.
+//! Memory held from CUDA during the recording, in pieces. The pieces at a moment add up to the reserved bytes. A plain
+//! segment is one piece, an expandable one has a piece per mapping.
 
 use super::{Field, Kind, Value, Write, field};
 use crate::analysis::recording::Device;

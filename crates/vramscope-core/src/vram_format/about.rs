@@ -13,7 +13,7 @@ pub(super) struct About {
     pub(super) extras: Map<String, Value>,
     pub(super) producer: Producer,
     pub(super) warnings: Warnings,
-    /// The source of the original file, not of a packed one in between.
+    /// The source of the original file, not of an intermediate packed one.
     pub(super) source: Source,
     keys: Keys,
 }
@@ -70,7 +70,7 @@ impl About {
     }
 }
 
-/// Adds the keys of what is there to those that the file names: by these it is written again.
+/// Adds the keys of parts that the snapshot has to the keys of the file, because these decide what is written.
 pub(super) fn complete_keys(snapshot: &mut Snapshot) {
     let parts = [
         (Key::DeviceTraces, !snapshot.traces.is_empty()),
@@ -85,7 +85,7 @@ pub(super) fn complete_keys(snapshot: &mut Snapshot) {
     let there = parts.into_iter().filter(|&(_, is_there)| is_there);
     let top = &mut snapshot.keys.top;
     *top |= there.fold(0, |bits, (key, _)| bits | key.bit());
-    // Only a list of segments alone has no keys.
+    // Only a file that is just a list of segments has no keys.
     if *top != 0 || !snapshot.extras.is_empty() {
         *top |= Key::Segments.bit();
     }

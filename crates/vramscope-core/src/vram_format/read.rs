@@ -73,9 +73,7 @@ struct Reader<'a, 'i> {
     budget: Budget,
     on_progress: OnProgress<'a>,
     version: u8,
-    /// The name of the table being read.
     table: &'static str,
-    /// The tables read so far.
     snapshot: Snapshot,
     until_look: usize,
 }
@@ -263,7 +261,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a value that files of older versions lack.
+    /// Reads a value that is missing in files of older versions.
     fn since<T>(
         &mut self,
         version: u8,
@@ -279,8 +277,8 @@ impl Reader<'_, '_> {
         self.flag()?.then(|| read(self)).transpose()
     }
 
-    /// Reads a range of rows of a table with `count` rows. `left` is the number of rows that all ranges together may
-    /// still cover: rows have one owner, or a small file could cause much work.
+    /// Reads a range of rows of a table with `count` rows. `left` is the number of rows that all ranges together may still
+    /// cover: rows have one owner, or a small file could cause a lot of work.
     fn range(&mut self, count: usize, left: &mut usize) -> Result<Range<u32>> {
         let (start, length) = (self.number()?, self.number()?);
         let end = start.saturating_add(length);
@@ -292,7 +290,6 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The tables' rows.
 impl Reader<'_, '_> {
     fn string(&mut self) -> Result<()> {
         let length = self.length()?;
@@ -559,7 +556,7 @@ mod tests {
     use super::*;
     use crate::vram_format::write;
 
-    /// Reads a torch 1.13 snapshot after `change` to it was packed.
+    /// Reads a torch 1.13 snapshot that was packed after applying `change`.
     fn reread(change: impl FnOnce(&mut Snapshot), limits: &Limits) -> Result<Snapshot, Error> {
         let file = include_bytes!("../../../../tests/fixtures/legacy/torch_1_13.pickle").as_slice();
         let mut snapshot = crate::decode(file).unwrap();

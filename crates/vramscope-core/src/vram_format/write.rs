@@ -195,7 +195,7 @@ impl<W: Write> Writer<W> {
         self.stack(tenant.stack)
     }
 
-    /// `end` is the end of the block before, at which this one mostly begins.
+    /// `end` is the end of the previous block, where this one usually begins.
     fn block(&mut self, block: &Block, end: &mut u64) -> io::Result<()> {
         self.difference(block.address, *end)?;
         *end = block.address.wrapping_add(block.size);
@@ -209,8 +209,8 @@ impl<W: Write> Writer<W> {
         }
         self.stack(block.stack)?;
         self.lines(block.forward_lines)?;
-        // Blocks may share tenants (torch 1.13). Each one is listed, so that the work of reading is proportional to
-        // the file.
+        // Blocks may share tenants (torch 1.13). Each one is listed, so that the work of reading is proportional to the
+        // file.
         self.option(block.history.clone(), |to, rows| {
             to.row(rows.start)?;
             to.list(rows, Self::row)

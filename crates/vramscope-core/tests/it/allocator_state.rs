@@ -1,5 +1,5 @@
-//! The allocator's state at any moment: laws for every file, stepping against jumping, the simulated
-//! allocator's own blocks as the reference, and how real files compare with what they list.
+//! The allocator's state at any moment: invariants for every file, stepping compared with jumping, the simulated
+//! allocator's own blocks as the reference, and real files compared with their final states.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use vramscope_synth::snapshot::{Producer, WriteOptions};
 
 use crate::support::recorded;
 
-/// What must hold for any device.
+/// Invariants of any device.
 pub(crate) fn check(place: &str, device: Device<'_>) {
     let history = device.history;
     let count = history.event_count;
@@ -34,7 +34,7 @@ pub(crate) fn check(place: &str, device: Device<'_>) {
         let place = format!("{place}: moment {moment}");
         check_blocks(&place, &state, is_sane);
         check_sums(&place, &state, history, is_sane);
-        // Long ways are jumps, short ones are walked: both, and back.
+        // Long distances are jumps, short ones are stepped: both, and back.
         let around = [moment, moment.saturating_sub(3), moment + 2, moment];
         for (step, moment) in around.into_iter().enumerate() {
             device.move_to(&mut stepper, moment);
@@ -184,8 +184,8 @@ fn of_state(state: &AllocatorState) -> Places {
 proptest! {
     #![proptest_config(config())]
 
-    /// After every step of a random program the replayed state is what the simulated allocator has, block
-    /// by block, though the file only tells what was requested.
+    /// After every step of a random program the replayed state is that of the simulated allocator, block by block, although
+    /// the file only contains requests.
     #[test]
     fn replay_is_what_the_allocator_did(
         steps in steps(), expandable: bool, forget in 0..40_usize, moves in vec(any::<u32>(), 0..20),

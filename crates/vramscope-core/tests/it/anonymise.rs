@@ -1,4 +1,4 @@
-//! The laws of anonymous snapshots: nobody's words are in them, and everything that is worked out is the same.
+//! Anonymous snapshots contain nobody's own words, and every analysis of them gives the same result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_lowercase)
 }
 
-/// The words that somebody chose: of the files and functions of their code, of labels.
+/// The words chosen by the user: in files and functions of the user's code, and in labels.
 fn own_words(snapshot: &Snapshot) -> BTreeSet<String> {
     let text = |id| snapshot.strings.get(id);
     let classes = FrameClasses::of(snapshot);
@@ -48,8 +48,8 @@ fn own_words(snapshot: &Snapshot) -> BTreeSet<String> {
     own
 }
 
-/// Words that are everybody's (the format's `snapshot`, Python's `lambda`, torch's `forward`), although somebody's own code
-/// uses them as well.
+/// Words in general use (the format's `snapshot`, Python's `lambda`, torch's `forward`), although the user's own code
+/// contains them as well.
 const COMMON: [&str; 42] = [
     "adamw",
     "anonymous",
@@ -101,7 +101,7 @@ fn nobodys_words_survive() {
     for file in all_files() {
         let snapshot = decoded(&file);
         let mut anonymous = anonymous(&snapshot);
-        // The allocator's words are nobody's.
+        // The allocator's words are nobody's own.
         anonymous.settings.clear();
         let mut bytes = Vec::new();
         encode_json(&anonymous, &mut bytes).unwrap();
@@ -122,7 +122,7 @@ fn nobodys_words_survive() {
     assert!(left.is_empty(), "{left:#?}");
 }
 
-/// The words of code that anybody can look up.
+/// The words of code that is published.
 fn public_words(snapshot: &Snapshot) -> BTreeSet<String> {
     let text = |id| snapshot.strings.get(id);
     let classes = FrameClasses::of(snapshot);
@@ -130,7 +130,7 @@ fn public_words(snapshot: &Snapshot) -> BTreeSet<String> {
     rows.filter(|&id| classes.get(id) != FrameClass::User)
         .map(|id| snapshot.frames.get(id))
         .flat_map(|frame| [text(frame.name), text(frame.filename)])
-        // Whose machine it was stands before what is public.
+        // The part before the public part identifies the machine.
         .map(|text| {
             text.split_once("site-packages")
                 .map_or(text, |(_, public)| public)
@@ -149,7 +149,7 @@ fn visit(value: &serde_json::Value, see: &mut impl FnMut(&str)) {
     }
 }
 
-/// A snapshot of which every text is a word nobody else uses.
+/// A snapshot in which every text is a unique word.
 #[test]
 fn texts_of_every_kind_are_hashed() {
     let json = r#"{"segments": [{"device": 0, "address": 512, "total_size": 512, "stream": 0,
@@ -207,7 +207,7 @@ fn same(name: &str, one: &Snapshot, other: &Snapshot) {
         };
         assert_eq!(step_count(one, &left), step_count(other, &right), "{name}");
     }
-    // Each stack is one stack with frames of the same lines and classes, and no two have become one.
+    // Each stack is still one stack with the same lines and classes, and no two have been merged.
     let shape = |snapshot: &Snapshot| -> Vec<Vec<(u32, FrameClass)>> {
         let classes = FrameClasses::of(snapshot);
         let stacks = snapshot.events.stack.iter();

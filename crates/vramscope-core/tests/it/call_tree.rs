@@ -1,4 +1,4 @@
-//! Call trees of whole files: what they sum to is what other analyses say.
+//! Call trees of whole files: their sums agree with other analyses.
 
 use vramscope_core::analysis::code::call_sites::label;
 use vramscope_core::analysis::code::call_tree::{
@@ -49,7 +49,7 @@ fn the_tree_at_the_peak_sums_to_the_peak() {
     }
 }
 
-/// By line a group is a call site, so that both have one colour.
+/// Grouped by line, a group is a call site, so both have one colour.
 #[test]
 fn lines_are_named_like_call_sites() {
     for file in all_files() {

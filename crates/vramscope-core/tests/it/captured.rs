@@ -1,4 +1,4 @@
-//! What vramscope-capture writes beside torch's keys goes through everything that makes a snapshot of a snapshot.
+//! Data that vramscope-capture adds to torch's keys survives everything that makes a snapshot from a snapshot.
 
 use vramscope_core::analysis::time::history::History;
 use vramscope_core::analysis::time::lanes::Lanes;

@@ -1,4 +1,4 @@
-//! Compares a tree of Python values, field by field, with what our decoder made of the same bytes.
+//! Compares a tree of Python values, field by field, with the result of our decoder for the same bytes.
 
 use vramscope_core::Snapshot;
 use vramscope_core::ids::{EventId, StackId, StringId};
@@ -6,7 +6,7 @@ use vramscope_core::model::{BlockState, NO_TIME, PoolId, Segment, SegmentKind, S
 
 use crate::naive::Value;
 
-/// Panics where `snapshot` is not what `value` says.
+/// Panics if `snapshot` differs from `value`.
 pub(crate) fn assert_same(name: &str, value: &Value, snapshot: &Snapshot) {
     let at = Place { name, snapshot };
     let top = match value {
@@ -324,7 +324,7 @@ impl Place<'_> {
     }
 }
 
-/// Addresses and handles come signed or unsigned; the same 64 bits are the same address.
+/// Addresses and handles may be signed or unsigned; the same 64 bits are the same address.
 fn as_u64(number: i128) -> u64 {
     number as u64
 }

@@ -1,4 +1,4 @@
-//! The law of the cut: at every moment of the range it finds what the whole file has there.
+//! A cut agrees with the whole file at every moment of its range.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ fn pickle_of(snapshot: &Snapshot, device: u32, moments: (u32, u32)) -> Vec<u8> {
     encoded(&cut(&recording, &[Piece { device, moments }]))
 }
 
-/// A device of the whole file with what the laws compare.
+/// A device of the whole file, with the data to compare.
 struct Whole<'a> {
     place: String,
     device: Device<'a>,
@@ -46,7 +46,7 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Whether every event fits what was there: what does not is found differently with less of the file.
+    /// Whether every event is consistent with the state before it: other events are interpreted differently in a part.
     fn is_sound(&self) -> bool {
         let mismatches = self.device.history.mismatches;
         mismatches.alloc_at_live_address == 0
@@ -61,7 +61,7 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// Cuts and writes a range, and reads it again: that holds for any file.
+    /// Cuts and writes a range, and reads it again: this must work for any file.
     fn cut_and_read(&self, (from, to): (u32, u32)) -> Snapshot {
         let place = format!("{}, {from} to {to}", self.place);
         let cut = cut(self.device.recording, &[self.piece((from, to))]);
@@ -80,7 +80,7 @@ impl<'a> Whole<'a> {
         read
     }
 
-    /// Compares a cut with the whole, moment by moment.
+    /// Compares a cut with the whole file, moment by moment.
     fn check(&self, (from, to): (u32, u32)) {
         let place = format!("{}, {from} to {to}", self.place);
         let read = self.cut_and_read((from, to));
@@ -92,7 +92,7 @@ impl<'a> Whole<'a> {
         }
         let history = History::of(&read, self.device.history.device);
         let replay = Replay::of(&read, &history);
-        // Without segments, events at the beginning tell what is live.
+        // Without segments, events at the beginning show what is live.
         let ahead = history.event_count - (to - from);
         if self.device.is_without_segments() {
             assert_eq!(read.segments.rows.len(), 0, "{place}");
@@ -160,7 +160,7 @@ impl<'a> Whole<'a> {
             })
     }
 
-    /// Who made what is live at the end is still known, as far as it was.
+    /// The origin of allocations live at the end is still known, as far as it was.
     fn check_stacks(&self, place: &str, read: &Snapshot, history: &History, to: u32) {
         let end = history.event_count;
         let (mut ours, mut theirs): (Vec<AllocationId>, Vec<AllocationId>) = (
@@ -209,7 +209,7 @@ fn live(history: &History, moment: u32) -> Vec<(u64, u64)> {
     live
 }
 
-/// Ranges of the same stream that touch, as one: whether they count as one depends on what was seen of them.
+/// Touching ranges of the same stream merged: whether they count as one depends on which events were seen.
 fn joined(ranges: impl Iterator<Item = (u64, u64, i64)>) -> Vec<(u64, u64, i64)> {
     let mut joined: Vec<(u64, u64, i64)> = Vec::new();
     for (address, bytes, stream) in ranges {
@@ -221,7 +221,7 @@ fn joined(ranges: impl Iterator<Item = (u64, u64, i64)>) -> Vec<(u64, u64, i64)>
     joined
 }
 
-/// The ends, the peak, and pieces from everywhere.
+/// The ends, the peak, and ranges from everywhere.
 fn ranges_of(history: &History) -> Vec<(u32, u32)> {
     let count = history.event_count;
     let peak = history.peak_moment;
@@ -273,7 +273,7 @@ fn damaged_files_are_cut_without_harm() {
 fn a_cut_is_smaller() {
     for file in real_files().iter().filter(|file| file.is_plain_pickle()) {
         let snapshot = decoded(file);
-        // One file is of a program that never used a device.
+        // One file is from a program that never used a device.
         let Some(&device) = snapshot.devices().first() else {
             continue;
         };
@@ -395,7 +395,7 @@ proptest! {
     }
 }
 
-/// A round number of events, and frees of what was there before, look like a full ring of events; in a cut they are none.
+/// A round number of events and frees of earlier allocations look like a full ring of events, but not in a cut.
 #[test]
 fn a_cut_is_no_full_ring() {
     let trace = |events: std::ops::Range<usize>| {
@@ -421,7 +421,7 @@ fn a_cut_is_no_full_ring() {
     let cut = |snapshot: &Snapshot, moments| decode(&pickle_of(snapshot, 0, moments)[..]).unwrap();
     let later = cut(&whole, (1, 1_001));
     assert!(!says_full(&whole) && !says_full(&later));
-    // Each time one allocation is live, which an event repeats.
+    // One allocation is live each time, which an event repeats.
     let told = |before: u64| serde_json::json!([before, 1]);
     assert_eq!(later.extras["cut"]["0"], told(1));
     let again = cut(&later, (11, 500));

@@ -1,5 +1,5 @@
-//! Damage that leaves a file readable: each kind is counted, stays with what is written from the file, and is in
-//! no genuine one.
+//! Damage that leaves a file readable: each kind is counted, remains in whatever is written from the file, and does not
+//! occur in genuine files.
 
 mod rewritten;
 mod sizes;
@@ -28,7 +28,7 @@ fn damage(snapshot: &Snapshot) -> Vec<(WarningKind, u64, Vec<String>)> {
     damage.map(fields).collect()
 }
 
-/// The only kind of damage, with its number and places.
+/// The only kind of damage, with its count and places.
 #[track_caller]
 fn only(snapshot: &Snapshot, kind: WarningKind) -> (u64, Vec<String>) {
     let all = damage(snapshot);
@@ -66,13 +66,13 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// In one frame with a check sum.
+/// One frame with a check sum.
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     ruzstd::encoding::compress_to_vec(bytes, level)
 }
 
-/// What each format keeps of it.
+/// The result in each format.
 fn written(snapshot: &Snapshot) -> [Snapshot; 3] {
     let (mut pickle, mut json, mut packed) = (Vec::new(), Vec::new(), Vec::new());
     encode(snapshot, &mut pickle).unwrap();
@@ -123,7 +123,7 @@ fn a_wrong_check_sum() {
         file[header.unwrap() + 14] ^= 1;
         file
     });
-    // The size that follows the check sum. Of both, the library tells by the text of its error alone.
+    // The size after the check sum. The library distinguishes the two only by the text of its error.
     let mut sized = container("snapshot.pickle.gz");
     let size = sized.len() - 4;
     sized[size] ^= 1;
@@ -160,7 +160,7 @@ fn doubled_frees_of_segments() {
     assert_eq!(found(&["segment_unmap", "segment_unmap"]), []);
     let place = vec!["device_traces[0][2]".to_owned()];
     assert_eq!(found(&[free, free]), [(WarningKind::FreedTwice, 1, place)]);
-    // Where no `segment_alloc` was recorded, nothing can be told.
+    // If no `segment_alloc` was recorded, nothing can be concluded.
     assert_eq!(damage(&read(&trace(&[(free, 1, 8); 3]))), []);
 }
 
@@ -197,12 +197,12 @@ fn doubled_segments_and_mappings() {
             found(&[map, map, part, (free, 7, 9)]),
             [(allocated.clone(), 1), (freed.clone(), 1)]
         );
-        // Where no free was recorded, nothing can be told.
+        // If no free was recorded, nothing can be concluded.
         assert_eq!(found(&[map, map]), []);
     }
 }
 
-/// Memory is there once, whatever is said of it.
+/// Memory exists once, however often a file mentions it.
 #[test]
 fn no_sum_counts_a_doubled_segment_twice() {
     let [alloc, map, unmap] = ["segment_alloc", "segment_map", "segment_unmap"];
@@ -229,7 +229,7 @@ fn frees_of_another_size() {
         found(&[(alloc, 1, 8), (request, 1, 8), (free, 1, 8), (alloc, 1, 9)]),
         []
     );
-    // Of an allocation from before the recording nothing is known.
+    // Nothing is known about an allocation from before the recording.
     assert_eq!(found(&[(request, 1, 8), (free, 1, 9), (alloc, 2, 1)]), []);
     let places = ["device_traces[0][1]", "device_traces[0][2]"];
     assert_eq!(
@@ -375,14 +375,14 @@ fn doubled_frees() {
             *count
         })
     };
-    // Of an allocation from before the recording, and with either event left out (`skip_actions`).
+    // An allocation from before the recording, and either event left out (`skip_actions`).
     assert_eq!(found(&[request, free, alloc, request, free]), 0);
     assert_eq!(found(&[free, alloc, free, alloc]), 0);
     assert_eq!(found(&[request, alloc, request, alloc]), 0);
     assert_eq!(found(&[free, free, free]), 2);
     assert_eq!(found(&[request, request]), 1);
     assert_eq!(found(&[alloc, request, free, request, free, alloc]), 1);
-    // Where no alloc was recorded at all, nothing can be told.
+    // If no alloc was recorded at all, nothing can be concluded.
     let snapshot = read(&trace(&[(free, 1, 8); 3]));
     assert_eq!(damage(&snapshot), []);
 }
@@ -398,7 +398,7 @@ fn doubled_allocations() {
     let place = vec!["device_traces[0][1]".to_owned()];
     let expected = [(WarningKind::AllocatedTwice, 1, place)];
     assert_eq!(found(&[alloc, alloc, free]), expected);
-    // Where no free was recorded, nothing can be told.
+    // If no free was recorded, nothing can be concluded.
     assert_eq!(found(&[alloc, alloc, alloc]), []);
 }
 
@@ -515,7 +515,7 @@ fn remarks_leave_room() {
     assert_eq!(only(&read(&text), WarningKind::ImpossibleSize).0, 1);
 }
 
-/// A file of allocations at other addresses each, with these times; `None` for none.
+/// A file of allocations, each at another address, with these times; `None` for none.
 fn at_times(times: &[Option<i64>]) -> Snapshot {
     let events = times.iter().enumerate().map(|(row, time)| {
         let time = time.map_or(String::new(), |time| format!(r#", "time_us": {time}"#));
@@ -549,14 +549,14 @@ fn actions_that_nobody_knows() {
     let named = WarningKind::UnknownAction("free".to_owned());
     assert_eq!(only(&snapshot, named.clone()).0, 2);
     assert!(snapshot.warnings.hide_frees());
-    // Written again it is said once, and of a file without names without the name.
+    // Written again it is counted once, and without the name in a file without names.
     let mut again = Vec::new();
     encode_json(&snapshot, &mut again).unwrap();
     assert_eq!(only(&decode(&again[..]).unwrap(), named).0, 2);
     let nameless = anonymise(&snapshot, &Anonymiser::salted("salt"));
     let unnamed = WarningKind::UnknownAction(String::new());
     assert_eq!(only(&nameless, unnamed).0, 2);
-    // No file makes the list long.
+    // No file can make the list long.
     let names: Vec<_> = (0..600).map(|row| format!("a{row}")).collect();
     let events: Vec<_> = names.iter().map(|name| (name.as_str(), 1, 8)).collect();
     let many = read(&trace(&events));

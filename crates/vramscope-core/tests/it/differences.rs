@@ -1,4 +1,4 @@
-//! Profiles and their differences against slow, obvious ones, and the laws of differences.
+//! Profiles and their differences compared with slow, obvious ones, and invariants of differences.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ impl Read {
         profile(device, &self.names(grouping), selection, curves)
     }
 
-    /// Path from the outside in → what it allocated itself, straight from the records.
+    /// Path from the outside in → its own allocations, computed directly from the records.
     fn naive(&self, device: usize, selection: Selection) -> BTreeMap<Vec<String>, Amount> {
         let (snapshot, history) = (&self.0.snapshot, &self.0.histories[device]);
         let carry = frees_carry_alloc_stacks(snapshot, &self.0.histories);
@@ -91,7 +91,7 @@ impl Read {
     }
 }
 
-/// Path → own amount, of every node that has one.
+/// Path → own amount, for every node that has one.
 fn paths(profile: &Profile) -> BTreeMap<Vec<String>, Amount> {
     let tree: &ProfileTree = &profile.tree;
     let mut found = BTreeMap::new();
@@ -117,7 +117,7 @@ fn paths(profile: &Profile) -> BTreeMap<Vec<String>, Amount> {
     found
 }
 
-/// Path → (own, with longer paths), of every node.
+/// Path → (own, with longer paths), for every node.
 fn changes(comparison: &Comparison) -> BTreeMap<Vec<String>, (Change, Change)> {
     let tree = &comparison.tree;
     let mut paths: Vec<Vec<String>> = Vec::new();
@@ -135,7 +135,7 @@ fn changes(comparison: &Comparison) -> BTreeMap<Vec<String>, (Change, Change)> {
     found
 }
 
-/// What must hold of any two profiles.
+/// Invariants of any two profiles.
 fn check(before: &Profile, after: &Profile) {
     let forth = compare(before, after);
     assert_eq!(
@@ -214,7 +214,7 @@ fn check_same(before: &Profile) {
     assert!(same.sites.iter().all(|site| site.change.is_none()) && same.settings.is_empty());
 }
 
-/// Moments worth looking at.
+/// Interesting moments.
 fn moments(history: &History) -> [Selection; 5] {
     let end = history.event_count;
     [
@@ -246,7 +246,7 @@ fn check_file(read: &Read) {
     }
 }
 
-/// By site, what was kept and freed is what the one profile has; what was kept and is new, the other.
+/// By site, kept plus freed equals one profile, and kept plus new the other.
 fn check_turnover(read: &Read, history: &History, device: usize) {
     let (from, to) = (history.event_count / 3, history.event_count);
     let [before, after] = [from, to]
@@ -283,7 +283,7 @@ fn check_turnover(read: &Read, history: &History, device: usize) {
 #[test]
 fn real_files_are_profiled_as_by_hand() {
     for file in real_files() {
-        // Each pair of files doubles the time; the larger ones tell nothing that the others do not.
+        // Each pair of files doubles the time, and the larger ones add nothing that the others do not show.
         if file.bytes.len() < 1 << 20 {
             check_file(&Read::new(decoded(&file)));
         }
@@ -337,7 +337,7 @@ fn two_files_and_two_devices_compare() {
     assert_eq!(compare(&first, &second).total.bytes_delta(), -(5 << 20));
 }
 
-/// Random programs: allocations at some of a few places, and frees.
+/// Random programs: allocations in one of a few places, and frees.
 fn programs() -> impl Strategy<Value = String> {
     let step = (0_u32..40, 0_usize..6, 1_u64..2_000);
     prop::collection::vec(step, 0..60).prop_map(|steps| {
@@ -384,7 +384,7 @@ proptest! {
         }
     }
 
-    /// What another worker hands over is only text: nonsense is compared too, without a panic.
+    /// A profile from another worker is only text, so nonsense must be compared without a panic.
     #[test]
     fn nonsense_is_compared(
         parent in prop::collection::vec(any::<u32>(), 0..9), bytes in prop::collection::vec(any::<u64>(), 0..9)
@@ -404,7 +404,7 @@ proptest! {
     }
 }
 
-/// The command line compares groups, the page compares profiles: by call site they tell the same.
+/// The command line compares groups, the page compares profiles: by call site they agree.
 #[test]
 fn groups_and_profiles_differ_alike() {
     for file in fixtures() {
@@ -428,7 +428,7 @@ fn groups_and_profiles_differ_alike() {
             let [before, after] = moments
                 .map(|moment| read.profile(device, Selection::LiveAt(moment), FrameGrouping::Line));
             let mut page = compare(&before, &after);
-            // Groups do not tell by which operators.
+            // Groups do not list operators.
             page.sites
                 .iter_mut()
                 .for_each(|site| site.operators.clear());

@@ -1,4 +1,4 @@
-//! The law of the encoders: decoding what they wrote gives the same snapshot.
+//! Decoding what the encoders wrote gives the same snapshot.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -29,12 +29,12 @@ fn round_trip(bytes: &[u8], encoded: fn(&Snapshot) -> Vec<u8>) -> Option<String>
     let written = encoded(&snapshot);
     let again = decode(written.as_slice()).unwrap();
     let mut keys = snapshot.keys;
-    // Damage needs a top level, which a list of segments has not.
+    // Damage needs a top-level dict, which a list of segments lacks.
     if keys.top == 0 && snapshot.warnings.damage().next().is_some() {
         keys.top = again.keys.top;
     }
     let keys = (keys != again.keys).then(|| "keys".to_owned());
-    // Written once more, it is the same to the byte: nothing depends on how rows are numbered.
+    // Written once more, it is the same to the byte: nothing depends on the numbering of rows.
     let bytes = (encoded(&again) != written).then(|| "bytes".to_owned());
     difference(&snapshot, &again).or(keys).or(bytes)
 }
@@ -52,9 +52,9 @@ fn every_file_survives() {
                 snapshot.stacks.len(),
             )
         };
-        // A file packed by an older version has only the words that it knew.
+        // A file packed by an older version has only the words known to that version.
         let is_packed = file.name.ends_with(".vram");
-        // Damage is written in words of its own.
+        // Damage is written under a key of its own.
         let is_damaged = snapshot.warnings.damage().next().is_some();
         assert!(
             is_packed || is_damaged || counts(&again) <= counts(&snapshot),
@@ -66,7 +66,7 @@ fn every_file_survives() {
     }
 }
 
-/// What an independent reader makes of the JSON is what it makes of the pickle.
+/// An independent reader gets the same from the JSON as from the pickle.
 #[test]
 fn json_holds_the_value_of_the_pickle() {
     for file in support::fixtures()
@@ -82,8 +82,8 @@ fn json_holds_the_value_of_the_pickle() {
     }
 }
 
-/// serde-pickle cannot read frames shared by shared stacks; without stacks it can, and it must find
-/// what it finds in torch's own file.
+/// serde-pickle cannot read frames shared by shared stacks. Without stacks it can, and must get the same as from torch's
+/// own file.
 #[test]
 fn serde_pickle_reads_the_same_value() {
     let options = || serde_pickle::DeOptions::new();

@@ -1,5 +1,5 @@
-//! The committed files: every container holds the same snapshot, every producer's own features are
-//! read, and what is no snapshot is refused with its own message.
+//! The committed files: every container contains the same snapshot, every producer's own features are read, and other files
+//! are refused with their own messages.
 
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::time::history::History;
@@ -144,7 +144,7 @@ fn ascend_is_told_from_the_frames() {
 
 #[test]
 fn the_producer_is_told_from_the_keys() {
-    // Folder, and what its files may be taken for: keys do not change with every version.
+    // Folder, and the possible producers of its files: keys do not change with every version.
     let expected = [
         ("torch-2.0.1", "torch 2.0"),
         ("torch-2.1.2", "torch 2.1"),

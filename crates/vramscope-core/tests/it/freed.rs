@@ -1,4 +1,4 @@
-//! `without_freed`: only what came and went is missing, and nothing else changes by that.
+//! `without_freed` removes only allocations that began and ended in the recording, and changes nothing else.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn events(snapshot: &Snapshot, device: u32) -> Vec<Event> {
     rows.map(|row| snapshot.events.get(EventId(row))).collect()
 }
 
-/// What should stay, by looking forward from each alloc: for sound traces.
+/// The events that should remain, found by looking forward from each alloc, for sound traces.
 fn naive(snapshot: &Snapshot, device: u32) -> Vec<Event> {
     let events = events(snapshot, device);
     use Action::{Annotate, FreeCompleted, FreeRequested};
@@ -47,7 +47,7 @@ fn naive(snapshot: &Snapshot, device: u32) -> Vec<Event> {
     kept.map(|(event, _)| event).collect()
 }
 
-/// Address, bytes and how it began and ended, of every allocation that should stay.
+/// Address, bytes, begin and end of every allocation that should remain.
 fn lasting(history: &History) -> Vec<(u64, u64, bool, bool)> {
     let table = &history.allocations;
     let rows = 0..table.len();

@@ -1,4 +1,4 @@
-//! Damaged and hostile bytes: always an error that says where, or the snapshot; never a panic.
+//! Damaged and hostile bytes: always an error with a place, or the snapshot; never a panic.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn error_of(bytes: &[u8]) -> Error {
     }
 }
 
-/// Small genuine files, one per encoding that has its own code.
+/// Small genuine files, one per encoding with code of its own.
 fn small_files() -> Vec<File> {
     let names = [
         "torch-2.15.0/no_stacks.pickle",
@@ -92,7 +92,7 @@ fn forbidden_opcodes_are_named_with_their_offset() {
         (0x91, "FROZENSET"),
     ];
     for &(code, name) in forbidden {
-        // Behind enough genuine data that nothing takes it for another kind of file.
+        // After enough genuine data that nothing takes it for another kind of file.
         let before = Raw::proto(4)
             .op(op::EMPTY_DICT)
             .op(op::MARK)
@@ -217,7 +217,7 @@ fn a_cut_file_is_an_error_wherever_it_is_cut() {
         for length in 0..file.bytes.len() {
             match decode(&file.bytes[..length]) {
                 Ok(snapshot) => {
-                    // Only what follows the data may be missing.
+                    // Only the bytes after the data may be missing.
                     assert_eq!(
                         difference(&snapshot, &whole),
                         None,
@@ -243,7 +243,7 @@ fn a_cut_file_is_an_error_wherever_it_is_cut() {
 fn is_about_a_cut(error: &Error, length: usize) -> bool {
     match &error.kind {
         ErrorKind::Empty => length == 0,
-        // So little is left that it cannot be recognised.
+        // Too little is left to be recognised.
         ErrorKind::UnknownFormat | ErrorKind::WrongShape(_) | ErrorKind::NotASnapshot(_) => true,
         ErrorKind::Truncated(_) | ErrorKind::Malformed(_) => true,
         _ => false,
@@ -283,7 +283,7 @@ fn decode_within(bytes: &[u8], limits: Limits) -> Result<Snapshot, Error> {
     vramscope_core::open::decode_with(bytes, options)
 }
 
-/// The size a caller names is a hint, and may be a lie.
+/// The size given by a caller is a hint, and may be wrong.
 #[test]
 fn a_lying_file_size_costs_nothing() {
     let file = &small_files()[0];

@@ -163,7 +163,7 @@ fn steps_of_files_with_optimizer_annotations() {
     }
 }
 
-/// Three steps with neither annotations nor times, whose line 11 keeps what it makes. The second device's program does not.
+/// Three steps with neither annotations nor times, whose line 11 keeps its memory. The second device's program does not.
 #[test]
 fn a_leak_without_annotations_is_found() {
     for file in real_files() {

@@ -1,4 +1,4 @@
-//! What holds for every snapshot: the fixtures and the real files here, random ones in `random`.
+//! Invariants of every snapshot: of the fixtures and the real files here, of random ones in `random`.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ use crate::support::decoded;
 
 // ---- the laws -----------------------------------------------------------------------------------
 
-/// Everything that must hold for a device of any decoded snapshot.
+/// All invariants of a device of any decoded snapshot.
 fn check_device(place: &str, snapshot: &Snapshot, device: u32) {
     let history = History::of(snapshot, device);
     check_shape(place, snapshot, &history);
@@ -99,7 +99,7 @@ fn check_lives(place: &str, table: &AllocationTable, event_count: u32) {
     }
 }
 
-/// Live bytes, added up the slow way and saturating, are what is claimed at every moment; the peak is the first highest.
+/// Live bytes equal slow, saturating sums at every moment; the peak is the first highest.
 fn check_totals(place: &str, history: &History) {
     let table = &history.allocations;
     let moments = history.active_bytes.len();
@@ -179,7 +179,7 @@ fn check_versions(place: &str, history: &History) {
     {
         let (older, newer) = (pair[0], pair[1]);
         let place = format!("{place}: {:#x}", table.address[older]);
-        // Of two that were freed without having been allocated, or that lie at one address in the final
+        // Two allocations that were freed without having been allocated, or that lie at one address in the final
         // state of a damaged file, both count as older than the recording.
         let born = table.born[newer];
         if born > 0 {
@@ -193,8 +193,7 @@ fn check_versions(place: &str, history: &History) {
     }
 }
 
-/// Whether the segment events lead to the final state. A damaged file may speak of more bytes than
-/// addresses can tell apart.
+/// Whether the segment events lead to the final state. A damaged file may mention more bytes than addresses can distinguish.
 fn is_sound(snapshot: &Snapshot, history: &History, replay: &Replay) -> bool {
     let mut reserved = history.reserved_steps.iter();
     replay.mismatched_segment_events == 0
@@ -232,7 +231,7 @@ fn check_replay(place: &str, snapshot: &Snapshot, history: &History) {
             );
         }
     }
-    // Forward from the start to the end: the segments that the file lists.
+    // Forward from the start to the end: the segments listed in the file.
     if is_sound {
         let own = snapshot
             .segments
@@ -252,7 +251,7 @@ fn check_replay(place: &str, snapshot: &Snapshot, history: &History) {
     }
 }
 
-/// The pieces of memory that was mapped are the replay's, at every moment, and add up to what was reserved.
+/// The pieces of mapped memory equal the replay's at every moment, and add up to the reserved bytes.
 fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
     let pieces = SegmentHistory::of(snapshot, history);
     let replay = Replay::of(snapshot, history);
@@ -314,7 +313,7 @@ fn check_segments(place: &str, snapshot: &Snapshot, history: &History) {
     }
 }
 
-/// Allocations lie in the segments that hold their addresses when they are born.
+/// Allocations lie in the segments that contain their addresses when they are born.
 fn check_segment_of(place: &str, pieces: &SegmentHistory, history: &History) {
     let table = &history.allocations;
     let of = pieces.of_allocations(table);
@@ -357,7 +356,7 @@ fn laws_hold_for_every_file() {
     }
 }
 
-/// Gives its bytes in pieces of the sizes asked for, over and over.
+/// Returns its bytes in pieces of the given sizes, repeatedly.
 struct Pieces<'a> {
     bytes: &'a [u8],
     sizes: &'a [usize],
@@ -376,7 +375,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// Whether decoding in pieces of these sizes gives what decoding at once does, errors included.
+/// Checks that decoding in pieces of these sizes gives the same as decoding at once, errors included.
 pub(crate) fn assert_chunked_is_whole(name: &str, bytes: &[u8], sizes: &[usize]) {
     let whole = decode(bytes);
     let chunked = decode(Pieces {
@@ -409,10 +408,10 @@ fn one_byte_at_a_time_is_the_same() {
     }
 }
 
-/// Gives those bytes that have come.
+/// Returns the bytes that have arrived.
 struct Coming<'a> {
     bytes: &'a [u8],
-    /// Number of bytes that have come and are not read yet.
+    /// Number of bytes that have arrived and are not read yet.
     ready: Rc<Cell<usize>>,
 }
 
@@ -441,7 +440,7 @@ fn a_pickle_is_the_same_while_it_comes() {
         let mut arrival = || -> Option<Arrival> {
             let ready = ready.clone();
             let mut polls = 0;
-            // Ready when it is asked for the second time.
+            // Ready when polled for the second time.
             (ready.get() < 512 << 10).then(|| -> Arrival {
                 Box::pin(poll_fn(move |_| {
                     polls += 1;

@@ -57,12 +57,12 @@ impl Value {
         }
     }
 
-    /// A list of this one's items where it is a dict's key, else nothing.
+    /// The items of a list that is the value of this dict's key, else nothing.
     pub(crate) fn list(&self, key: &str) -> Vec<Value> {
         self.get(key).map(|value| value.items()).unwrap_or_default()
     }
 
-    /// The whole as JSON, for comparing with other readers. Expands what is shared.
+    /// Everything as JSON, for comparing with other readers. Expands shared values.
     pub(crate) fn json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {

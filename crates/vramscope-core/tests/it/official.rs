@@ -1,4 +1,4 @@
-//! The official viewer's own algorithms, written down again: slow, obvious, mistakes included.
+//! The official viewer's own algorithms, rewritten here: slow, obvious, mistakes included.
 //!
 //! FORMAT.md 4.1 (`annotate_snapshot`), 4.2 (`process_alloc_data`, both views, with its cap on the number
 //! of drawn allocations) and 4.4 (the state simulation). Here they are checked against what the official
@@ -23,7 +23,7 @@ pub(crate) struct Entry {
     pub size: u64,
     /// Renumbered by first appearance.
     pub stream: u32,
-    /// How many events of the file this and all before it stand for.
+    /// Number of the file's events covered by this entry and all before it.
     pub raw_end: u32,
 }
 
@@ -120,7 +120,7 @@ fn add_final_state(snapshot: &Snapshot, devices: &mut [Device], name: &mut impl 
     }
 }
 
-/// What the timeline amounts to.
+/// The result of the timeline.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Timeline {
     pub elements: usize,
@@ -129,11 +129,11 @@ pub(crate) struct Timeline {
     pub peak: u64,
     pub peak_step: i64,
     pub last: Option<u64>,
-    /// Drawn polygons and the band of what is summarised.
+    /// Drawn polygons and the band of the summarised allocations.
     pub series: usize,
     /// Elements for which an alloc came while their address was taken: never freed.
     pub never_freed: Vec<u64>,
-    /// Size of what the last action freed; 0 if it freed nothing. `last` was taken before that.
+    /// Size freed by the last action; 0 if it freed nothing. `last` was taken before that.
     pub freed_last: u64,
 }
 
@@ -234,7 +234,7 @@ fn draw(sizes: &[u64], initially: &[usize], actions: &[usize], max_entries: usiz
     }
 }
 
-/// What grows while the viewer goes through the actions.
+/// State that grows while the viewer processes the actions.
 #[derive(Default)]
 struct Drawing<'a> {
     sizes: &'a [u64],
@@ -269,7 +269,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The first action of an element adds it, the second takes it away.
+    /// The first action of an element adds it, the second removes it.
     fn act(&mut self, element: usize) {
         let place = self.stack.iter().rposition(|&other| other == element);
         if place.is_none() && !self.seen[element] {
@@ -290,7 +290,7 @@ impl Drawing<'_> {
                 None => self.summarised -= self.sizes[element],
             }
         }
-        // Upstream forgets what is not drawn here, which clips the peak.
+        // Upstream forgets elements that are not drawn here, which clips the peak.
         if self.is_drawn[element] {
             self.max_size = self.max_size.max(self.sum());
         }
@@ -378,7 +378,7 @@ fn insert(segments: &mut Vec<Range>, range: Range) {
     segments.insert(at, range);
 }
 
-/// Joins the segment at `addr` with the next and the one before, where they touch on one stream.
+/// Joins the segment at `addr` with its neighbours where they touch on one stream.
 fn merge_touching(segments: &mut Vec<Range>, addr: u64) {
     let at = segments.partition_point(|segment| segment.addr < addr);
     for first in [at, at.wrapping_sub(1)] {

@@ -1,5 +1,5 @@
-//! Overviews of all files: parts that add up, evidence inside of the recording, and nothing that panics.
-//! `cargo test -p vramscope-core --test it overview -- --nocapture` prints what is found in each.
+//! Overviews of all files: parts that add up, evidence within the recording, and nothing that panics.
+//! `cargo test -p vramscope-core --test it overview -- --nocapture` prints the findings of each.
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::recording::Recording;

@@ -1,4 +1,4 @@
-//! Recordings within one pool: each is the part of the whole that is in the pool, and all together are the whole.
+//! Recordings within one pool: each is the part of the whole in that pool, and all together are the whole.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use vramscope_synth::files::all_files;
 
 use crate::support::decoded;
 
-/// The most pools of a device that are tried.
+/// Most pools of a device that are tried.
 const MOST_POOLS: usize = 8;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Traces and memory timelines of torch.profiler, against a slow and obvious reading of the same text.
+//! Traces and memory timelines of torch.profiler, compared with a slow and obvious reading of the same text.
 
 mod cuts;
 mod odd;
@@ -40,14 +40,14 @@ fn texts(kind: &str) -> Vec<(String, String)> {
     texts
 }
 
-/// An event as a trace tells it.
+/// An event as stated in a trace.
 #[derive(Clone, PartialEq, Debug)]
 struct Row {
     action: Action,
     addr: u64,
     size: u64,
     time_us: i64,
-    /// The names of what ran, innermost first.
+    /// The names of running spans, innermost first.
     stack: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ fn without_address(name: &str) -> String {
     }
 }
 
-/// What runs on a thread at a time, the innermost first. What ends just then runs still, unless something begins.
+/// The spans running on a thread at a time, innermost first. One that ends then still counts, unless another begins.
 fn running(spans: &[Span], thread: (i64, i64), time: i64) -> Vec<String> {
     let of_thread: Vec<_> = spans.iter().filter(|span| span.0 == thread).collect();
     let last_begun = of_thread.iter().rposition(|span| span.1 == time);
@@ -171,7 +171,7 @@ fn read(snapshot: &Snapshot, device: u32) -> Vec<Row> {
     rows.collect()
 }
 
-/// Compares a trace with the reading of it.
+/// Compares a trace with its reading.
 fn check(name: &str, text: &str) -> Snapshot {
     let trace: Value = serde_json::from_str(text).unwrap();
     let snapshot = decode(text.as_bytes()).unwrap();
@@ -225,7 +225,7 @@ fn traces_are_what_their_text_says() {
     }
 }
 
-/// Torch's own total is the sum of what is live, at every event.
+/// Torch's own total is the sum of the live allocations, at every event.
 #[test]
 fn totals_are_what_is_live() {
     for kind in ["training", "plain"] {
@@ -314,7 +314,7 @@ fn raw_timelines_are_sums_of_their_events() {
         survives_writing(&name, &snapshot);
         let (mut sum, mut highest) = (0, 0);
         for [_, action, bytes, _] in rows {
-            // A change is two rows, which leave the sum as it was.
+            // A change is two rows, which do not change the sum.
             sum += bytes;
             highest = if action == 3 {
                 highest
@@ -354,7 +354,7 @@ fn timelines_are_the_sums_that_they_state() {
         };
         let times: Vec<_> = times.into_iter().map(us).collect();
         for (row, (time, sums)) in times.iter().zip(&sums).enumerate() {
-            // Of those in one microsecond, the last is what is left.
+            // Of several in one microsecond, the last one counts.
             if times.get(row + 1) == Some(time) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The laws on random snapshots: programs run on the simulated allocator, and nonsense.
+//! The invariants on random snapshots: programs run on the simulated allocator, and nonsense.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ proptest! {
         let history = History::of(&snapshot, 0);
         let replay = Replay::of(&snapshot, &history);
         prop_assert_eq!(replay.mismatched_segment_events, 0);
-        // What the simulated allocator says is active is what is live at the end.
+        // The active bytes of the simulated allocator equal the live bytes at the end.
         let active = model.segments.iter().flat_map(|segment| &segment.blocks).filter(|block| block.state.is_active());
         let requested: u64 = active.map(|block| block.requested_size).sum();
         prop_assert_eq!(history.active_bytes.last(), Some(&requested));

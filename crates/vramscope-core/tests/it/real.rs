@@ -1,4 +1,4 @@
-//! Real files of other people: all decode, and hold what their list of sources says.
+//! Real files of other people: all decode, and agree with the list of their sources.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use vramscope_synth::files::{real_files, shared};
 
 use crate::support::decoded;
 
-/// What SOURCES.md says of one file, in its own words.
+/// The entry of one file in SOURCES.md.
 #[derive(Default)]
 struct Listed {
     lines: Vec<String>,
@@ -163,7 +163,7 @@ fn check_producer(name: &str, listed: &Listed, snapshot: &Model) {
         .find_map(|line| line.split_once("inferred torch "))
         .unwrap()
         .1;
-    // The list says a little more than the keys can tell, so it is enough that the first version is the same.
+    // The list is slightly more precise than the keys, so it is enough that the first version is the same.
     let version = line
         .split([' ', '-'])
         .next()

@@ -1,4 +1,5 @@
-//! Snapshots that PyTorch 2.11 recorded on an H100, against PyTorch's own counters at those moments (`tests/gpu/fixtures.py`).
+//! Snapshots recorded by PyTorch 2.11 on an H100, compared with PyTorch's own counters at those moments
+//! (`tests/gpu/fixtures.py`).
 
 use serde_json::Value;
 use vramscope_core::analysis::time::history::History;

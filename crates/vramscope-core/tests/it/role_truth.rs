@@ -1,7 +1,8 @@
-//! What allocations are for, against what the programs themselves said of them.
+//! Inferred roles of allocations, compared with what the programs themselves recorded.
 //!
-//! `tests/make/roles.py` runs programs twice and writes, beside the snapshot of the undisturbed run, which allocation was
-//! what; its head says how that is known. Rules may be written by looking at `rules`; `measured` says what they are worth.
+//! `tests/make/roles.py` runs programs twice and writes, next to the snapshot of the undisturbed run, the role of each
+//! allocation; its docstring explains how that is known. Rules may be written by looking at `rules`; `measured` shows how
+//! good they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
@@ -19,7 +20,7 @@ use crate::support::recorded;
 /// The two halves of the programs: folders below `tests/fixtures/roles`.
 const HALVES: [&str; 2] = ["rules", "measured"];
 
-/// What stands above the table in `docs/ROLES.md`.
+/// The line above the table in `docs/ROLES.md`.
 const TABLE_HEAD: &str = "| --- | ---: | ---: | ---: | ---: |\n";
 
 /// A line of the truth.
@@ -28,7 +29,7 @@ struct Row {
     /// The first moment at which the allocation is live.
     moment: u32,
     bytes: u64,
-    /// What it may be called: one, or several that users would accept alike.
+    /// Its possible roles: one, or several that users would accept equally.
     roles: Vec<Role>,
 }
 
@@ -60,7 +61,7 @@ impl Program {
         &self.recording.device(0).unwrap().history.allocations
     }
 
-    /// The row of each allocation that has one.
+    /// The row of each allocation, if it has one.
     fn row_of(&self) -> Vec<Option<&Row>> {
         let table = self.allocations();
         let places = (0..table.len()).map(|at| ((table.address[at], table.born[at]), at));
@@ -84,7 +85,7 @@ impl Program {
         row_of
     }
 
-    /// What is live at the peak, with its bytes.
+    /// Allocations live at the peak, with their bytes.
     fn at_peak(&self) -> impl Iterator<Item = (AllocationId, u64)> {
         let (table, peak) = (
             self.allocations(),
@@ -95,7 +96,7 @@ impl Program {
         live.map(|at| (AllocationId::from_index(at), table.bytes[at]))
     }
 
-    /// How many bytes at the peak are told right by `role_of`.
+    /// How many bytes at the peak `role_of` classifies correctly.
     fn score(&self, role_of: impl Fn(AllocationId) -> Role) -> Score {
         let rows = self.row_of();
         let mut score = Score::default();
@@ -111,7 +112,7 @@ impl Program {
         score
     }
 
-    /// What is called wrongly at the peak: what it is, what it is called, and by which rule.
+    /// Prints wrong roles at the peak: the true role, the inferred one, and the rule.
     #[expect(clippy::print_stdout, reason = "for whoever writes the rules")]
     fn print_mistakes(&self) {
         let rules = self.recording.device(0).unwrap().rule_of();
@@ -136,7 +137,7 @@ impl Program {
         }
     }
 
-    /// What our rules score.
+    /// The score of our rules.
     fn measured(&self) -> Score {
         let rules = self.recording.device(0).unwrap().rule_of();
         self.score(|allocation| rules[allocation.index()].role())
@@ -168,7 +169,7 @@ struct Score {
     right: u64,
     wrong: u64,
     unknown: u64,
-    /// Of what the truth does not tell. Neither right nor wrong.
+    /// Bytes for which the truth is unknown. Neither right nor wrong.
     without_truth: u64,
 }
 
@@ -204,7 +205,7 @@ fn programs(half: &str) -> Vec<Program> {
     snapshots.map(Program::read).collect()
 }
 
-/// Each row names an allocation, the rows tell nearly all of the peak, and each half shows every role at a peak.
+/// Each row names an allocation, the rows cover nearly all of the peak, and each half has every role at a peak.
 #[test]
 fn the_truth_fits_the_snapshots() {
     for half in HALVES {
@@ -225,7 +226,7 @@ fn the_truth_fits_the_snapshots() {
             seen.extend(program.at_peak().filter_map(
                 |(id, _)| match &rows[id.index()]?.roles[..] {
                     &[role] => Some(role),
-                    // What may be called by either name shows neither.
+                    // An allocation that may have either role shows neither.
                     _ => None,
                 },
             ));
@@ -247,7 +248,7 @@ fn measure(half: &str) -> (Vec<(String, Score)>, Score) {
     (scores, all)
 }
 
-/// Where it has not, the right text is written beside it.
+/// If it has not, the right text is written next to it.
 #[test]
 fn the_documentation_has_the_table() {
     let mut table = String::new();
@@ -269,8 +270,8 @@ fn the_documentation_has_the_table() {
     }
 }
 
-/// Shares of the bytes at the peak, in percent, that must be told right, and that may be told wrong: of each half. Of `measured`
-/// more is unknown than the 5 % that are the aim: most of its programs are recorded when all is there already.
+/// Least share of right bytes at the peak, and greatest share of wrong ones, in percent, for each half. In `measured` more
+/// than the intended 5 % is unknown: most of its programs are recorded when everything is already allocated.
 const GOALS: [(u64, u64); 2] = [(95, 1), (84, 1)];
 
 #[test]
@@ -281,7 +282,7 @@ fn the_goals_are_met() {
     for (half, (right, wrong)) in HALVES.into_iter().zip(GOALS) {
         let (scores, all) = measure(half);
         for (name, score) in scores {
-            // Where less than 80 % of a program are right, the rest is unknown rather than wrong.
+            // If less than 80 % of a program are right, the rest is unknown rather than wrong.
             let is_right = score.right * 100 >= score.told() * 80;
             let is_honest = score.wrong * 100 <= score.told() * 3;
             assert!(is_right || is_honest, "{name}: {score:?}");

@@ -1,4 +1,4 @@
-//! Roles and phases: of small texts, of every file, and of real training runs.
+//! Roles and phases: in small texts, in every file, and in real training runs.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::support::{decoded, recorded};
 
 const MIB: u64 = 1 << 20;
 
-/// Bytes by role of what is live at the peak.
+/// Bytes live at the peak, by role.
 fn peak(device: Device<'_>) -> BTreeMap<Role, u64> {
     let history = device.history;
     let mut bytes = BTreeMap::new();
@@ -48,7 +48,7 @@ const FORWARD: &str =
 const BACKWARD: &str = "engine.cpp:0:torch::autograd::Engine::thread_main(x) > f.cpp:0:torch::autograd::generated::MmBackward0::apply(x)";
 const STEP: &str = "train.py:12:<module> > site-packages/torch/optim/optimizer.py:9:wrapper > site-packages/torch/optim/adam.py:7:step";
 
-/// A step: `w` and Adam's moments are older than the recording; 7 MiB lives in the forward pass only.
+/// A step: `w` and Adam's moments are older than the recording; 7 MiB lives only in the forward pass.
 fn step(backward: &str) -> String {
     format!(
         "unrecorded alloc w 3MiB
@@ -117,7 +117,7 @@ fn threads_without_python_have_empty_stacks() {
     });
 }
 
-/// Code of Python in the thread of autograd: a checkpoint computes a part again, and runs a backward pass through it.
+/// Python code in autograd's thread: a checkpoint recomputes a part, and runs a backward pass through it.
 const AGAIN: &str = "site-packages/torch/utils/checkpoint.py:2:backward > site-packages/torch/nn/modules/module.py:1:_call_impl > m.py:3:forward";
 const INNER_BACKWARD: &str = "site-packages/torch/utils/checkpoint.py:4:backward > site-packages/torch/autograd/__init__.py:5:backward > site-packages/torch/autograd/graph.py:6:_engine_run_backward";
 
@@ -211,7 +211,7 @@ fn roles_of(snapshot: Snapshot) -> Vec<Role> {
     rules.map(|rule| rule.role()).collect()
 }
 
-/// The path at the begin of a part of a pickle as [`encode`] writes it, and the number of bytes before it.
+/// The path at the beginning of a part of a pickle as [`encode`] writes it, and the number of bytes before it.
 fn path(rest: &[u8]) -> Option<(usize, &str)> {
     let (header, length) = match *rest {
         // SHORT_BINUNICODE and BINUNICODE.
@@ -220,7 +220,7 @@ fn path(rest: &[u8]) -> Option<(usize, &str)> {
         _ => return None,
     };
     let text = str::from_utf8(rest.get(header..header + length)?).ok()?;
-    // Numbers may look like the begin of a text, not like all of it.
+    // Numbers may look like the beginning of a text, but not like a whole one.
     (!text.contains(char::is_control)).then_some((header, text))
 }
 
@@ -242,7 +242,7 @@ fn moved(pickle: &[u8], root: &str) -> Vec<u8> {
     moved
 }
 
-/// Where somebody keeps code and packages tells nothing, whatever the folders are named.
+/// The folders of code and packages reveal nothing, whatever their names.
 fn other_folders_change_no_role(files: impl Iterator<Item = File>) {
     for file in files {
         let mut pickle = Vec::new();
@@ -279,8 +279,8 @@ fn other_folders_change_no_role_of_other_files() {
     other_folders_change_no_role(fixtures().into_iter());
 }
 
-/// What is known of real files: the programs are those of one course, whose models and optimizers are public. In
-/// MiB at the peak.
+/// Known roles in real files: the programs are those of one course, whose models and optimizers are public. In MiB at the
+/// peak.
 const REAL: [(&str, &[(Role, u64)]); 6] = [
     (
         "LINYUNLinYun",
@@ -356,8 +356,8 @@ fn real_training_runs() {
     }
 }
 
-/// With a distributed optimizer Megatron makes two buffers, first that of all parameters; without one, that of all
-/// gradients alone.
+/// With a distributed optimizer Megatron makes two buffers, the first for all parameters; without one, a single buffer for
+/// all gradients.
 #[test]
 fn buffers_of_megatron_are_told_apart_by_their_lines() {
     let buffer = |line: u32| {
@@ -374,7 +374,7 @@ fn buffers_of_megatron_are_told_apart_by_their_lines() {
     assert_eq!(with_text(&alone, roles), [(8, Role::Gradient)]);
 }
 
-/// The highest sum of a role, against sums at every moment.
+/// The highest sum of a role, compared with sums at every moment.
 #[test]
 fn the_peak_of_a_role_is_the_highest_of_all_moments() {
     with_text(&step(BACKWARD), |device| {
@@ -394,7 +394,7 @@ fn the_peak_of_a_role_is_the_highest_of_all_moments() {
     });
 }
 
-/// Samples show what they are about, and nothing strange beside it.
+/// Samples show the roles that they are about, and nothing unexpected.
 #[test]
 fn samples_have_the_roles_and_passes_that_they_tell_of() {
     let waited = vramscope_synth::samples::sample("oom-waited.pickle").unwrap();

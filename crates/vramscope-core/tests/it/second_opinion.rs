@@ -1,4 +1,4 @@
-//! Everything our decoder reads, read again by readers that share nothing with it.
+//! Everything that our decoder reads, read again by independent readers.
 
 use vramscope_synth::files::{all_files, fixtures_in};
 
@@ -6,7 +6,7 @@ use crate::compare::assert_same;
 use crate::naive;
 use crate::support::decoded;
 
-/// Values in these are of wrong types on purpose: what becomes of them is tested in `fixtures`.
+/// These contain values of wrong types on purpose; `fixtures` tests how they are handled.
 const ODD: &[&str] = &["legacy/tolerant.pickle"];
 
 #[test]
@@ -32,8 +32,8 @@ fn serde_json_agrees_on_json() {
     }
 }
 
-/// serde-pickle reads no file in which something shared lies inside something shared, so it is asked
-/// about those it can read, and how many those are is part of the test.
+/// serde-pickle reads no file with a shared value inside a shared value. So it is compared where it can read, and the
+/// number of those files is part of the test.
 #[test]
 fn serde_pickle_agrees_where_it_can_read() {
     let options = serde_pickle::DeOptions::new()
@@ -61,7 +61,7 @@ fn serde_pickle_agrees_where_it_can_read() {
     assert!(compared >= 8, "only {compared} files");
 }
 
-/// `None` for what JSON has no word for.
+/// `None` for values that JSON cannot represent.
 fn to_json(value: &serde_pickle::Value) -> Option<serde_json::Value> {
     use serde_json::Value as Json;
     use serde_pickle::Value as Pickle;

@@ -1,4 +1,4 @@
-//! Pickles that say little and mean much, by sharing: what they cost stays in proportion to their size.
+//! Pickles that represent a lot of data by sharing: their cost stays in proportion to their size.
 
 use vramscope_core::{ErrorKind, Snapshot, decode};
 use vramscope_synth::pickle::raw::Raw;
@@ -78,7 +78,7 @@ fn a_dict_that_is_no_record_is_looked_at_once() {
         stream = stream.text("k").int1(0);
     }
     stream = stream.op(SETITEMS).op(b'0').op(EMPTY_LIST).op(MARK);
-    // Looked at each time, this would be ten thousand million steps.
+    // If each were examined, this would take ten thousand million steps.
     for _ in 0..200_000 {
         stream = stream.binget(0);
     }

@@ -1,10 +1,10 @@
-//! How the tests read their files.
+//! Reads the files of tests.
 
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_synth::files::File;
 
-/// The snapshot that a file holds.
+/// The snapshot in a file.
 pub(crate) fn decoded(file: &File) -> Snapshot {
     match vramscope_core::decode(&file.bytes[..]) {
         Ok(snapshot) => snapshot,
@@ -12,7 +12,7 @@ pub(crate) fn decoded(file: &File) -> Snapshot {
     }
 }
 
-/// The same, prepared for questions.
+/// The recording in a file, ready for analysis.
 pub(crate) fn recorded(file: &File) -> Recording {
     Recording::of(decoded(file))
 }

@@ -1,5 +1,4 @@
-//! Tables of every file: each value is of its column's kind, ids lead from table to table, and sums agree with
-//! the history.
+//! Tables of every file: each value is of its column's kind, ids match across tables, and sums agree with the history.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -75,7 +74,7 @@ fn check_totals(name: &str, history: &History, of: &impl Fn(Table) -> Rows) {
         let live = history.active_bytes[moment];
         assert_eq!(event["live_bytes"], live.to_string(), "{name}");
     }
-    // What is live at the peak, from the columns alone.
+    // The live bytes at the peak, from the columns alone.
     let number = |text: &str, missing| text.parse::<u32>().unwrap_or(missing);
     let peak = sum(&allocations, "requested_bytes", |row| {
         let (born, died) = (&row["alloc_event"], &row["free_completed_event"]);
@@ -86,7 +85,7 @@ fn check_totals(name: &str, history: &History, of: &impl Fn(Table) -> Rows) {
         row["free_event"].is_empty()
     });
     if !held.eq(&history.reserved_bytes(history.event_count)) {
-        // Where segment events do not lead to the final state, the curve is lifted; see `reserved_steps`.
+        // If segment events do not lead to the final state, the curve is lifted; see `reserved_steps`.
         let listed = sum(&of(Table::Blocks), "bytes", |_| true);
         assert!(
             held <= history.reserved_bytes(history.event_count),
@@ -129,7 +128,7 @@ fn check_ids(of: &impl Fn(Table) -> Rows) {
     }
 }
 
-/// Samples come to what trees of the same allocations come to.
+/// Samples agree with trees of the same allocations.
 fn check_samples(device: Device<'_>) {
     let moment = device.history.peak_moment;
     let samples = stack_samples(device, moment);

@@ -1,4 +1,4 @@
-//! The law of packing: what is read back is the same, row by row; and damage is an error, never a panic.
+//! Packing and reading gives the same snapshot, row by row; and damage is an error, never a panic.
 
 use std::io::Write as _;
 
@@ -23,11 +23,11 @@ fn packed(snapshot: &Snapshot) -> Vec<u8> {
     bytes
 }
 
-/// Packs and reads back; the first thing that is not as it was.
+/// Packs and reads back; returns the first difference.
 fn changed(snapshot: &Snapshot) -> Option<String> {
     let bytes = packed(snapshot);
     let again = decode(bytes.as_slice()).unwrap();
-    // Packed once more, it is packed once.
+    // Packed once more, it is packed only once.
     let mut containers = snapshot.source.containers.clone();
     containers.retain(|kind| *kind != ContainerKind::Packed);
     containers.insert(0, ContainerKind::Packed);
@@ -101,7 +101,7 @@ proptest! {
     }
 }
 
-/// A file with something in every table.
+/// A file with at least one row in every table.
 fn small() -> Snapshot {
     let files = fixtures_in("torch-2.15.0");
     let file = files
@@ -155,7 +155,7 @@ fn errors_say_where_and_what_to_do() {
 #[test]
 fn a_count_costs_nothing_until_rows_come() {
     let mut bytes = packed(&Snapshot::default());
-    // Segments, host segments and annotations are all that follows the blocks.
+    // Only segments, host segments and annotations follow the blocks.
     bytes.truncate(bytes.len() - 4);
     bytes.extend([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
     let error = error_of(&bytes);
@@ -165,14 +165,14 @@ fn a_count_costs_nothing_until_rows_come() {
 
 #[test]
 fn compressed_it_is_smaller_than_any_pickle() {
-    // Below that it is the list of known keys that decides.
+    // Below that the list of known keys dominates.
     let is_large = |file: &&File| file.is_plain_pickle() && file.bytes.len() > 2_000;
     for file in all_files().iter().filter(is_large) {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
         gzip.write_all(&packed(&decoded(file))).unwrap();
         let gzip = gzip.finish().unwrap();
         println!("{:>9} {:>9}  {}", gzip.len(), file.bytes.len(), file.name);
-        // As base64, as it stands in an HTML page.
+        // As base64, as in an HTML page.
         assert!(gzip.len() * 4 / 3 < file.bytes.len(), "{}", file.name);
         assert_eq!(
             decode(gzip.as_slice()).unwrap().source.containers[..2],

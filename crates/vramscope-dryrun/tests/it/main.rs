@@ -1,4 +1,4 @@
-//! Runs over the stand-in: without torch wherever there is a Python, and with torch where `VRAMSCOPE_TORCH_PYTHON` names a
+//! Runs over the stand-in: without torch wherever there is a Python, and with torch if `VRAMSCOPE_TORCH_PYTHON` names a
 //! Python that has torch's build for CUDA.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]

@@ -1,4 +1,4 @@
-//! Programs that call CUDA by themselves.
+//! Programs that call CUDA themselves.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use tempfile::tempdir;
 
 use super::*;
 
-/// The exit code of a program for which `check(what, is_so)` must never be false; `None` where there is no Python.
+/// The exit code of a program that expects every `check(what, is_so)` to be true; `None` without a Python.
 fn checked(program: &str, options: &Options) -> Option<i32> {
     Command::new("python3").arg("--version").output().ok()?;
     let begin = "
@@ -102,7 +102,7 @@ check('not simulated', cuda.cusparseSpGEMM_compute() == 10)
 
 #[test]
 fn no_driver_of_the_machine_is_opened() {
-    // A library under the driver's name, first on the way of whoever looks for it, as where a GPU is there.
+    // A library under the driver's name, found first, as on a machine with a GPU.
     let program = "
 import shutil, tempfile
 with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +124,7 @@ fn a_programs_exit_code_is_kept() {
     assert!(checked("sys.exit(7)", &on("t4")).is_none_or(|code| code == 7));
 }
 
-/// What a program leaves that is run by a shell and imports a torch of which only the version is there.
+/// The result of a program that is run by a shell and imports a torch that consists of its version only.
 fn with_made_up_torch(version: &str, program: &str) -> Option<Run> {
     Command::new("python3").arg("--version").output().ok()?;
     let folder = tempdir().unwrap();
@@ -172,7 +172,7 @@ fn a_torch_that_cannot_be_used_is_told_with_what_to_install() {
         let said = run.unusable.unwrap();
         assert!(said.contains(told), "{said}");
     }
-    // Who only looks whether it is there goes on.
+    // A program that only checks whether torch exists continues.
     let look =
         "import importlib.util\nraise SystemExit(7 if importlib.util.find_spec('torch') else 1)";
     let run = with_made_up_torch("__version__ = '2.7.1+cpu'\n", look);

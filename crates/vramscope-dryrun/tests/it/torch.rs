@@ -9,7 +9,7 @@ use vramscope_core::open::decode;
 
 use super::*;
 
-/// The Python with torch; `None`, with a word, where there is none.
+/// The Python with torch; `None`, with a message, if there is none.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn python() -> Option<String> {
     let Ok(python) = env::var("VRAMSCOPE_TORCH_PYTHON") else {
@@ -67,7 +67,7 @@ fn a_training_is_recorded_and_marked() {
         snapshot.extras["dry_run"]["invented"],
         serde_json::json!([0, 0, 0, 0])
     );
-    // Four times 8,393,728 parameters of four bytes, cuBLAS's workspaces, and what is there for a moment.
+    // Four times 8,393,728 parameters of four bytes, cuBLAS's workspaces, and temporaries.
     let [active, reserved] = peaks(&recording);
     assert!(
         (4 * 33_574_912..4 * 33_574_912 + (64 << 20)).contains(&active),
@@ -157,7 +157,7 @@ dist.destroy_process_group()
     assert!(mark["invented"][3].as_u64() > Some(0), "{mark}");
 }
 
-/// Before programs that need a package: without it they end well, and are not tested.
+/// Put before programs that need a package: without it they end successfully, and are not tested.
 const WITH_TRANSFORMERS: &str = "
 import importlib.util, json, os, sys, tempfile
 import torch
@@ -169,7 +169,7 @@ config = LlamaConfig(hidden_size=64, intermediate_size=256, num_hidden_layers=2,
 config.save_pretrained(folder)
 ";
 
-/// Whether a program that loads a model ended well; `true` where its packages are missing.
+/// Whether a program that loads a model succeeded; `true` if its packages are missing.
 fn loads(program: &str) -> bool {
     let program = format!("{WITH_TRANSFORMERS}{program}");
     let ended = recorded(&program, &on("h100"));

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use super::Order;
 use crate::Graph;
 
-/// `topological_sort_bfs`: of the ready nodes, the one whose sorted list of predecessors' steps is least; of equals
-/// the one with the lowest number.
+/// `topological_sort_bfs`: of the ready nodes, the one whose sorted list of predecessors' steps is least; ties go to the
+/// lowest number.
 #[must_use]
 pub fn bfs(graph: &Graph) -> Order {
     let count = graph.node_count();

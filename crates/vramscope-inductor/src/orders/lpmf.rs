@@ -91,7 +91,7 @@ impl<'a> State<'a> {
         self.live -= self.to_free[node as usize];
     }
 
-    /// Counts a node's reads as done. Returns the nodes that would free more now, of which some may have run already.
+    /// Counts a node's reads as done. Returns the nodes that would free more now, some of which may have run already.
     fn read(&mut self, node: u32) -> Vec<u32> {
         let mut freers = Vec::new();
         for &b in self.graph.reads.get(node as usize) {
@@ -173,7 +173,6 @@ impl<'a> Ready<'a> {
         }
     }
 
-    /// Updates a node's key if it is ready.
     fn update(&mut self, node: u32, change: i64) {
         if self.tree[self.leaves + self.place[node as usize]] != NONE {
             self.set(node, (change, node));
@@ -189,7 +188,6 @@ impl<'a> Ready<'a> {
         }
     }
 
-    /// Chooses the next node.
     fn pick(&self, gap: i64) -> Option<u32> {
         let smallest = self.smallest()?;
         let size = self.sizes[smallest];

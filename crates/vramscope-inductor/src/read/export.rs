@@ -215,7 +215,7 @@ impl<'a> Reading<'a> {
         }
         self.warn(
             unknown,
-            "dependencies name buffers that there are not and are left out",
+            "dependencies name buffers that do not exist and are left out",
         );
         all
     }

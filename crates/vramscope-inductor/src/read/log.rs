@@ -9,10 +9,10 @@ use super::{Export, NamedGraph, ReadError, export, kind_of};
 /// The longest line of metadata that is read. A graph's takes some 300 bytes; those of stacks take many thousands.
 const LONGEST_METADATA: usize = 16 << 10;
 
-/// Most warnings kept.
+/// Most warnings stored.
 const MOST_WARNINGS: usize = 100;
 
-/// The part of a record's metadata that matters.
+/// The relevant part of a record's metadata.
 #[derive(Deserialize)]
 struct Metadata {
     artifact: Artifact,
@@ -166,14 +166,12 @@ impl Log {
     }
 }
 
-/// The result of [`take_line`].
 #[derive(PartialEq, Eq)]
 enum Taken {
     /// A line, without its end.
     Line,
     /// The beginning of a line that is too long.
     TooLong,
-    /// The end of the file.
     Nothing,
 }
 

@@ -5,7 +5,7 @@
 //! reads a buffer of size 0 whose node reads that dependency itself. With this rule, all real exports that were tried
 //! give PyTorch's own depth-first order.
 
-/// Most steps before the rule is given up: more than any genuine graph needs.
+/// Steps after which the rule is given up: more than any genuine graph needs.
 const MOST_WORK: usize = 200_000_000;
 
 /// Per node, the nodes that wrote its unmet dependencies, and whether the rule could be applied to all nodes. Inputs

@@ -1,9 +1,9 @@
 //! Decides whether a graph can run within a number of bytes, by following the sets of nodes that may have run, layer by
 //! layer.
 //!
-//! A ready node that fits and frees at least as much as it allocates runs at once. This loses no solution, because
-//! buffers only lose readers over time. The mirror image holds at the end: a node that fits as the last one and
-//! leaves at least as much memory as there was before it runs last.
+//! A ready node that fits and frees at least as much as it allocates runs at once. This loses no solution, because buffers
+//! only lose readers over time. The mirror image holds at the end: a node that fits as the last one, and after which there
+//! is at least as much memory as before it, runs last.
 
 use std::collections::HashMap;
 
@@ -11,11 +11,8 @@ use foldhash::fast::FixedState;
 
 use super::sets::{Sets, contains, insert, nodes, remove};
 
-/// The result of a pass.
 pub(super) enum Outcome {
-    /// An order within the limit.
     Found(Vec<u32>),
-    /// No order fits the limit.
     Impossible,
     /// No order was found, but states were dropped.
     GaveUp,
@@ -38,9 +35,9 @@ pub(super) struct Beam {
     /// Their successors.
     next: HashMap<Key, Child, FixedState>,
     left_out: bool,
-    /// Per layer and state: the state before, and the node that ran.
+    /// Per layer and state: the previous state, and the node that ran.
     ways: Vec<Vec<(u32, u32)>>,
-    /// A random number per node. The combination over a set's nodes identifies the set.
+    /// A random number per node. Their combination over the nodes of a set identifies the set.
     keys: Vec<Key>,
     /// Per release: whether the last state of `layer` lacks exactly one of its members; `None` = not computed.
     lacks_one: Vec<Option<bool>>,
@@ -60,7 +57,6 @@ struct Layer {
     key: Vec<Key>,
 }
 
-/// A state of the next layer.
 #[derive(Clone, Copy)]
 struct Child {
     memory: i64,
@@ -109,12 +105,11 @@ impl Beam {
         beam
     }
 
-    /// The limit of the pass in bytes.
     pub(super) fn limit(&self) -> i64 {
         self.limit
     }
 
-    /// Works until `is_over` or until there is a result; `None` if there is none yet.
+    /// Works until `is_over` returns true or there is a result; `None` if there is none yet.
     pub(super) fn run(
         &mut self,
         sets: &Sets,
@@ -140,7 +135,6 @@ impl Beam {
         Some(Outcome::Found(self.order()))
     }
 
-    /// Adds a child to the layer.
     fn make(&mut self, sets: &Sets, key: Key, child: Child) {
         let words = sets.words();
         let of_parent = child.parent as usize * words..(child.parent as usize + 1) * words;

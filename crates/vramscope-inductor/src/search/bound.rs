@@ -1,9 +1,9 @@
 //! A lower bound: the memory that must be live while a node runs, whatever the order. It is a minimum cut per node.
 //!
-//! When a node runs, all nodes that it depends on have run, and no node that depends on it has. Any of the others may
-//! have run; in the best case those that leave least memory. Running a node costs its allocated bytes, and a buffer's
-//! bytes are gained once its writer and all its readers have run. This is the project selection problem, which a
-//! minimum cut solves exactly.
+//! When a node runs, all nodes that it depends on have run, and no node that depends on it has. Any of the others may have
+//! run; in the best case those after which least memory remains. Running a node costs its allocated bytes, and a buffer's
+//! bytes are gained once its writer and all its readers have run. This is the project selection problem, which a minimum cut
+//! solves exactly.
 
 use super::flow::Network;
 use super::sets::{Sets, contains, insert};
@@ -19,9 +19,9 @@ const MOST_EDGES: usize = 100_000;
 pub(super) struct Bound {
     /// Per node: the set of nodes that must have run before it, in [`Sets::words`] words.
     before: Vec<u64>,
-    /// Number of nodes looked at so far.
+    /// Number of nodes processed so far.
     looked_at: u32,
-    /// The nodes left to look at, each with an upper limit of its bound; the highest last.
+    /// The nodes still to process, each with an upper limit of its bound; the highest last.
     left: Vec<(i64, u32)>,
 }
 
@@ -41,8 +41,8 @@ impl Bound {
         sets.at_start + allocated.sum::<i64>() - freed.sum::<i64>()
     }
 
-    /// Raises `bound` until `is_over` or until there is nothing left to do. Returns whether there is nothing left, which
-    /// holds at once for graphs too large for this bound.
+    /// Raises `bound` until `is_over` returns true or nothing is left to do. Returns whether nothing is left, which is
+    /// immediately so for graphs too large for this bound.
     pub(super) fn run(
         &mut self,
         sets: &Sets,
@@ -130,7 +130,6 @@ fn all_before(sets: &Sets) -> Vec<u64> {
     before
 }
 
-/// The nodes in a topological order.
 fn topological(sets: &Sets) -> Vec<u32> {
     let mut waiting: Vec<usize> = sets.preds.iter().map(<[u32]>::len).collect();
     let mut order: Vec<u32> = (0..sets.graph_size as u32)

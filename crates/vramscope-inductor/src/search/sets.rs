@@ -1,4 +1,4 @@
-//! A graph as far as sets of nodes that have run need it.
+//! The parts of a graph that sets of nodes need.
 
 use crate::{Graph, Lists};
 
@@ -8,7 +8,6 @@ const MOST_BYTES: usize = 128 << 20;
 /// Sizes and dependencies of a graph's nodes.
 pub(super) struct Sets {
     pub(super) graph_size: usize,
-    /// Bytes that each node allocates.
     pub(super) size: Vec<i64>,
     pub(super) preds: Lists,
     pub(super) succs: Lists,
@@ -79,8 +78,8 @@ impl Sets {
         (MOST_BYTES / state_bytes.max(way_bytes)).clamp(super::FIRST_WIDTH, 1 << 20)
     }
 
-    /// The change of memory if `node` runs after the nodes of `done`. `lacks_one` caches per release whether exactly
-    /// one of its members is missing from `done`, so that a buffer's readers are not looked at once for each reader.
+    /// The change of memory if `node` runs after the nodes of `done`. `lacks_one` caches per release whether exactly one of
+    /// its members is missing from `done`, so that a buffer's readers are not examined again for each reader.
     pub(super) fn change(&self, node: u32, done: &[u64], lacks_one: &mut [Option<bool>]) -> i64 {
         let releases = self.releases.get(node as usize).iter();
         let freed = releases.filter(|&&r| {
@@ -121,7 +120,6 @@ fn at_work(graph: &Graph) -> i64 {
     at_once.max().unwrap_or(0) + less
 }
 
-/// Whether a set contains a node.
 pub(super) fn contains(set: &[u64], node: u32) -> bool {
     set[node as usize / 64] >> (node % 64) & 1 == 1
 }
@@ -134,7 +132,6 @@ pub(super) fn remove(set: &mut [u64], node: u32) {
     set[node as usize / 64] &= !(1 << (node % 64));
 }
 
-/// The nodes of a set, ascending.
 pub(super) fn nodes(set: &[u64]) -> impl Iterator<Item = u32> {
     (0u32..).zip(set).flat_map(|(w, &word)| {
         let mut rest = word;

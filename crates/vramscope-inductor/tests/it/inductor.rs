@@ -1,4 +1,4 @@
-//! Every figure and order of inductor's memory pass, against PyTorch's own.
+//! Every figure and order of inductor's memory pass, compared with PyTorch's own.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -10,7 +10,7 @@ use vramscope_inductor::{
 };
 use vramscope_synth::files::{fixtures_dir, fixtures_in};
 
-/// What PyTorch said of a graph, and all that it knew.
+/// PyTorch's results for a graph, and its complete input.
 #[derive(Deserialize)]
 struct Truth {
     graph_outputs: Vec<String>,
@@ -102,7 +102,7 @@ fn cases() -> Vec<(String, Truth, Option<Graph>)> {
     truths.collect()
 }
 
-/// The graph of all that PyTorch knew.
+/// The graph with everything that PyTorch knew.
 fn from_truth(truth: &Truth) -> Graph {
     let numbers: HashMap<&str, u32> = (0..)
         .zip(&truth.nodes)

@@ -22,8 +22,8 @@ pub(super) struct Array3D {
     flags: c_uint,
 }
 
-/// Bytes of a `cuMemAllocPitch` allocation: the pitch chosen by the driver times the height. A null `pitch` stands
-/// for a failed call, for which the width replaces the pitch.
+/// Bytes of a `cuMemAllocPitch` allocation: the pitch chosen by the driver times the height. A null `pitch` means that
+/// the call failed; the width is then used instead.
 pub(super) fn pitched_bytes(pitch: *const usize, width: usize, height: usize) -> u64 {
     // SAFETY: null, or the driver has just written there.
     let pitch = unsafe { pitch.as_ref() }.map_or(width, |pitch| *pitch);
@@ -43,7 +43,7 @@ pub(super) fn bytes(description: *const Array) -> u64 {
 pub(super) fn bytes_3d(description: *const Array3D, levels: c_uint) -> u64 {
     /// `CUDA_ARRAY3D_SPARSE` and `CUDA_ARRAY3D_DEFERRED_MAPPING`: memory is mapped into the array later.
     const WITHOUT_MEMORY: c_uint = 0x40 | 0x80;
-    /// `CUDA_ARRAY3D_LAYERED` and `CUDA_ARRAY3D_CUBEMAP`: the depth is a number of layers or faces, the same on all
+    /// `CUDA_ARRAY3D_LAYERED` and `CUDA_ARRAY3D_CUBEMAP`: the depth is a number of layers or faces, equal on all
     /// levels.
     const LAYERED: c_uint = 1 | 4;
     // SAFETY: null, or the driver has just read it.

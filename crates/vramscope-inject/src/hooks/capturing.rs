@@ -1,5 +1,5 @@
-//! Streams that are being captured into graphs. Their memory belongs to the graph, and many queries to the driver
-//! would invalidate the capture.
+//! Streams that are being captured into graphs. Their memory belongs to the graph, and many driver queries would
+//! invalidate the capture.
 
 use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,11 +11,11 @@ use super::CUresult;
 use crate::driver::function;
 use crate::log;
 
-/// Number of captures that are active or about to begin. Streams are asked only while there are any.
+/// Number of captures that are active or about to begin. Streams are queried only while there are any.
 static CAPTURES: AtomicU32 = AtomicU32::new(0);
 
-/// Runs around a call that begins a capture. Counts it before the call: while the call runs, another thread may
-/// already use the stream.
+/// Runs around a call that begins a capture. Counts the capture beforehand: another thread may use the stream while the
+/// call runs.
 pub(super) fn around_begin() -> impl FnOnce(CUresult) {
     CAPTURES.fetch_add(1, Ordering::Relaxed);
     |result| {
@@ -27,8 +27,8 @@ pub(super) fn around_begin() -> impl FnOnce(CUresult) {
 
 /// Runs after a call that ends a capture.
 pub(super) fn after_end() -> impl FnOnce(CUresult) {
-    /// `CUDA_ERROR_STREAM_CAPTURE_…`: errors of a failed capture, which ends it too. Excluded are 903 (no capture
-    /// on this stream) and 908 (wrong thread, the capture continues).
+    /// `CUDA_ERROR_STREAM_CAPTURE_…`: errors of a failed capture, which also end it. Not 903 (no capture on this
+    /// stream) and 908 (wrong thread, the capture continues).
     const INVALIDATED: [CUresult; 7] = [900, 901, 902, 904, 905, 906, 907];
     |result| {
         if result == SUCCESS || INVALIDATED.contains(&result) {
@@ -44,7 +44,7 @@ fn forget_capture() {
     });
 }
 
-/// The graph that captures an event's stream, 0 if unknown. `None` if the stream is not being captured.
+/// The graph that captures an event's stream; 0 if unknown, `None` if the stream is not being captured.
 pub(super) fn graph_of(event: &Event) -> Option<u64> {
     /// `CU_STREAM_PER_THREAD`: the meaning of stream 0 in `_ptsz` functions.
     const PER_THREAD: u64 = 2;

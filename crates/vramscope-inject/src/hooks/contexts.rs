@@ -9,14 +9,14 @@ use super::{CUresult, Handle, entry, events, pools};
 use crate::driver::{current_device, function};
 use crate::log;
 
-/// Primary contexts by device ordinal, as far as they were retained; 0 if unknown.
+/// Primary contexts by device ordinal, if they were retained; 0 if unknown.
 static PRIMARY: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 fn primary(device: c_int) -> Option<&'static AtomicU64> {
     PRIMARY.get(usize::try_from(device).ok()?)
 }
 
-/// Runs after a thread's context was set. Hooked only because threads that have a context call the driver.
+/// Runs after a thread's context was set. Hooked only because a thread that has a context will call the driver.
 pub(super) fn after_switch() -> impl FnOnce(CUresult) {
     |_| ()
 }
@@ -52,7 +52,7 @@ pub(super) fn after_reset(device: c_int) -> impl FnOnce(CUresult) {
     }
 }
 
-/// Runs after `cuCtxDestroy`. Looks up the context's device before.
+/// Runs after `cuCtxDestroy`. Looks up the context's device beforehand.
 pub(super) fn after_destroy(context: Handle) -> impl FnOnce(CUresult) {
     let context = context as u64;
     let is_current = events::current_context() == context;

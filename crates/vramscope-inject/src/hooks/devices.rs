@@ -118,7 +118,7 @@ pub(super) fn free_and_total_bytes() -> Option<(u64, u64)> {
     Some((free as u64, total as u64))
 }
 
-/// The location in `CUmemAllocationProp` and `CUmemPoolProps`: its type and its number.
+/// The type and number of the location in `CUmemAllocationProp` and `CUmemPoolProps`.
 fn location(properties: *const c_int) -> (c_int, c_int) {
     if properties.is_null() {
         return (0, 0);
@@ -135,7 +135,7 @@ fn location(properties: *const c_int) -> (c_int, c_int) {
 /// `CU_MEM_LOCATION_TYPE_DEVICE`
 const ON_DEVICE: c_int = 1;
 
-/// The `CUmemAllocationType` in `CUmemPoolProps`, its first number; 0 if unknown.
+/// The `CUmemAllocationType` in `CUmemPoolProps`; 0 if unknown.
 pub(super) fn allocation_type(properties: *const c_int) -> u64 {
     if properties.is_null() {
         return 0;

@@ -1,8 +1,8 @@
 //! Runs around each hooked call: decides what to query and what to write before and after it.
 //!
 //! A free is written before the driver is called, an allocation after the call returned, so that no log shows an
-//! address allocated again before its free. Only the outermost call of a thread is recorded, as the driver may call
-//! its own functions.
+//! address allocated again before its free. Only a thread's outermost call is recorded, as the driver may call its own
+//! functions.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -14,8 +14,8 @@ use crate::{driver, log};
 
 /// Defines hooked functions as C functions of the same names, and `all()`, which iterates over their hooks.
 ///
-/// While nothing is recorded, a call is a jump to the driver's function: what it takes to record, such as registers to be
-/// saved, is in a function of its own.
+/// While nothing is recorded, a call is a jump to the driver's function. Everything needed for recording, such as
+/// saving registers, is in a separate function.
 macro_rules! hooks {
     ($(
         fn $name:ident ($($arg:ident : $type:ty),* $(,)?) => $kind:ident ($($with:expr)?)
@@ -65,11 +65,10 @@ macro_rules! hooks {
             }
         )*
 
-        /// Names of the hooked functions and of those here that record their calls.
+        /// Names of the hooked functions and of the functions here that record their calls.
         #[cfg(test)]
         const TREATMENTS: &[(&str, &str)] = &[$( (stringify!($name), stringify!($kind)) ),*];
 
-        /// All hooks.
         fn all() -> impl Iterator<Item = &'static Hook> {
             [$( &$name::HOOK ),*].into_iter().chain(host_functions::HOOKS)
         }
@@ -176,7 +175,7 @@ pub(super) fn record_synchronise(run: impl FnOnce() -> CUresult) -> CUresult {
     run_outermost(run, || (), |_| pools::sample_after_synchronise())
 }
 
-/// Surrounds a thread's outermost call while recording is on: `prepare` runs before it, and the function that it returns
+/// Surrounds a thread's outermost call while recording is on: `prepare` runs before it, and the function it returns
 /// runs after it.
 #[inline]
 pub(super) fn record_around<A: FnOnce(CUresult)>(
@@ -195,8 +194,8 @@ pub(super) fn record_around<A: FnOnce(CUresult)>(
     )
 }
 
-/// Surrounds a call, whether recording is on or not, and whether it is the outermost one or not: `prepare` runs before
-/// it, and the function that it returns runs after it.
+/// Surrounds any call, nested or not, whether recording is on or not: `prepare` runs before it, and the function it
+/// returns runs after it.
 #[inline]
 pub(super) fn observe<A: FnOnce(CUresult)>(
     run: impl FnOnce() -> CUresult,
@@ -211,7 +210,7 @@ pub(super) fn observe<A: FnOnce(CUresult)>(
     result
 }
 
-/// Remembers that the program calls the driver on this thread, unless the driver says that this is not allowed here.
+/// Remembers that the program calls the driver on this thread, unless the driver reports that this is not allowed here.
 #[inline]
 fn note_thread(result: CUresult) {
     /// `CUDA_ERROR_NOT_PERMITTED`, as on the driver's own threads.
@@ -226,12 +225,12 @@ thread_local! {
     static OUTERMOST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A thread's outermost call, until it is dropped: an exception that leaves the call drops it, too.
+/// A thread's outermost call, until dropped; an exception that leaves the call drops it too.
 struct Outermost;
 
 impl Outermost {
-    /// Enters a call whose stack is at this address; `None` within another call. A program may leave a call by `longjmp`,
-    /// which drops nothing: calls from further up its stack are not inside.
+    /// Enters a call whose stack is at this address; `None` within another call. A program may leave a call by
+    /// `longjmp`, which drops nothing, so a call further up its stack does not count as nested.
     #[inline]
     fn enter(here: usize) -> Option<Self> {
         if here < OUTERMOST.get() {

@@ -1,4 +1,4 @@
-//! Writes records of memory events, with what the driver says about the memory.
+//! Writes records of memory events, with what the driver reports about the memory.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,7 +74,7 @@ pub(super) fn write_refusal(mut event: Event, result: CUresult) {
     event.result = result;
     event.flags = flags::FREE_FAILED;
     write(event, false);
-    // Other errors may be of earlier work, and the pool gone.
+    // Other errors may come from earlier work, and the pool may be gone.
     if event.call == Call::cuMemPoolDestroy as u8 && REFUSED.contains(&result) {
         pools::undo_forget(event.pool);
     }
@@ -108,10 +108,10 @@ pub(super) fn write(mut event: Event, has_stack: bool) -> u64 {
     event.time_ns
 }
 
-/// Pointer attributes in the order in which drivers learned them: `DEVICE_ORDINAL`, `CONTEXT`, `MEMPOOL_HANDLE`,
+/// Pointer attributes in the order in which drivers introduced them: `DEVICE_ORDINAL`, `CONTEXT`, `MEMPOOL_HANDLE`,
 /// `MAPPING_BASE_ADDR`, `MAPPING_SIZE`.
 const ATTRIBUTES: [c_uint; 5] = [9, 1, 17, 19, 18];
-/// How many of them to ask for, until an answer comes, and what is lost if there are fewer than the driver knows.
+/// How many of them to request, until a request succeeds, and what is lost if that is fewer than all.
 const ATTEMPTS: [(usize, Loss); 4] = [
     (5, Loss::MappingUnknown),
     (3, Loss::MappingUnknown),
@@ -119,7 +119,7 @@ const ATTEMPTS: [(usize, Loss); 4] = [
     (1, Loss::ContextUnknown),
 ];
 
-/// How many of the [`ATTRIBUTES`] the driver knows.
+/// How many of the [`ATTRIBUTES`] the driver supports.
 fn known_attributes() -> usize {
     static KNOWN: AtomicUsize = AtomicUsize::new(0);
     let mut known = KNOWN.load(Ordering::Relaxed);
@@ -144,8 +144,8 @@ fn driver_version() -> c_int {
     version
 }
 
-/// Adds device, context, pool and mapping of the memory, as far as the driver tells them. Each pointer is asked for
-/// all that the driver knows: it may tell less about memory of other processes or interfaces.
+/// Adds device, context, pool and mapping of the memory, as far as the driver reports them. Each pointer is queried for
+/// everything the driver supports: it may report less about memory of other processes or interfaces.
 fn add_pointer_attributes(event: &mut Event) {
     let (mut device, mut context, mut pool) = (-1_i32, 0_u64, 0_u64);
     let (mut mapping_base, mut mapping_bytes) = (0_u64, 0_u64);

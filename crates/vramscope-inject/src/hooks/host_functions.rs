@@ -1,9 +1,9 @@
-//! Functions of the program that streams call. Their annotations are those of the stream, which this library tells
-//! them.
+//! The program's functions that streams call. Annotations made in them belong to the stream; this library remembers
+//! which one.
 //!
-//! The driver gets a function of this library in their place, with a [`Launch`], which it calls once. Functions on a
-//! stream that is being captured go to the driver as they are: the program may read and change them in the graph, which
-//! calls them any number of times and on other streams.
+//! The driver gets one of this library's functions instead, with a [`Launch`], and calls it once. Functions on a stream
+//! that is being captured are passed on unchanged: the program may read and change them in the graph, which may call
+//! them any number of times and on other streams.
 
 use std::ffi::{c_uint, c_void};
 
@@ -24,12 +24,12 @@ struct Launch {
     point: Point,
 }
 
-/// Declares hooks: the function's name, its arguments after those that all have, and whether stream 0 is the thread's
+/// Declares hooks: the function's name, its arguments after the common ones, and whether stream 0 is the thread's
 /// default stream.
 macro_rules! host_functions {
     ($( $name:ident($($more:ident: $type:ty)?) $is_per_thread:literal; )*) => {
         $(
-            /// See the documentation of CUDA.
+            /// See CUDA's documentation.
             ///
             /// # Safety
             /// As for the driver's function.
@@ -56,7 +56,7 @@ macro_rules! host_functions {
             }
         )*
 
-        /// The hooks of this module.
+        /// This module's hooks.
         pub(super) static HOOKS: [&Hook; 4] = [$( &$name::HOOK ),*];
     };
 }
@@ -68,7 +68,7 @@ host_functions! {
     cuLaunchHostFunc_v2_ptsz(mode: c_uint) true;
 }
 
-/// Enqueues a function with `run`, with its stream if annotations are recorded.
+/// Enqueues a function with `run`, adding its stream if annotations are recorded.
 fn launch(
     stream: Handle,
     is_per_thread: bool,
@@ -85,7 +85,7 @@ fn launch(
     }
 }
 
-/// What the driver is to pass to [`call`]; `None` if it is to call the function itself.
+/// The data for [`call`]; `None` if the driver is to call the function itself.
 fn prepared(
     stream: Handle,
     is_per_thread: bool,
@@ -116,7 +116,7 @@ fn prepared(
     })))
 }
 
-/// Runs on a thread of CUDA, which must not call CUDA.
+/// Runs on one of CUDA's threads, which must not call CUDA.
 ///
 /// # Safety
 /// `launch` must be what [`prepared`] returned, and this the only call with it.

@@ -1,11 +1,10 @@
-//! `cuGetProcAddress`: replaces the result by a hook, if it is certain which function the result is.
+//! `cuGetProcAddress`: replaces the result by a hook, if it is certain which function it is.
 //!
-//! Names have no suffixes here. The variant depends on the requested version and on the kind of default stream. A
-//! result is known if it is the driver's own function of a hook's name, whatever else it is called: two names may
-//! share an address. Otherwise its symbol names the variant, as of functions of other libraries. Otherwise the
-//! version decides, by [`HOOKED`], unless the version is newer than this code knows: a hook with another type than
-//! its function would crash the program. A result that stays unknown is noted and counted, as its calls are not
-//! recorded.
+//! Names have no suffixes here; the variant depends on the requested version and on the kind of default stream. A
+//! result is known if it is the driver's own function of a hook's name; two names may share an address. Otherwise its
+//! symbol names the variant, as in other libraries. Otherwise [`HOOKED`] decides by version, unless the version is
+//! newer than this code: a hook whose type differs from its function's would crash the program. Results that stay
+//! unknown are noted and counted, because their calls are not recorded.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::Ordering;
@@ -25,7 +24,7 @@ const TOO_NEW: c_int = 13001;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`
 const PER_THREAD: u64 = 2;
 
-/// What is asked of `cuGetProcAddress`.
+/// The arguments of `cuGetProcAddress`.
 #[derive(Clone, Copy)]
 struct Question<'a> {
     name: &'a CStr,
@@ -64,7 +63,7 @@ pub(super) fn after_lookup(
     }
 }
 
-/// Tells that calls of a function are not recorded. `first` is any hook of its name.
+/// Reports that calls of a function are not recorded. `first` is any hook of its name.
 #[cold]
 fn report(first: &Hook, question: Question<'_>, function: *const c_void) {
     log::lost(Loss::UnknownFunction);
@@ -84,7 +83,7 @@ impl Question<'_> {
         all().filter(move |hook| base(hook.name) == self.name.to_bytes())
     }
 
-    /// The hook of the result, if that is certain. `is` tells whether the result is a hook's function, `symbol` its
+    /// The hook of the result, if that is certain. `is` compares the result with a hook's function; `symbol` is its
     /// name.
     fn hook(
         self,
@@ -92,7 +91,7 @@ impl Question<'_> {
         symbol: impl FnOnce() -> Option<&'static CStr>,
     ) -> Option<&'static Hook> {
         let same = self.variants().filter(|hook| is(hook));
-        // If two variants are one function, that of the wanted kind of stream.
+        // If two variants are one function, take the one for the requested kind of stream.
         if let Some(hook) = same.max_by_key(|hook| is_per_thread(hook) == self.is_per_thread) {
             return Some(hook);
         }
@@ -151,7 +150,7 @@ mod tests {
         }
     }
 
-    /// The hook's name for a result that is no known function.
+    /// The name of the hook for a result that is not a known function.
     fn hook_name(
         name: &CStr,
         symbol: Option<&'static CStr>,

@@ -1,10 +1,10 @@
 //! Memory pools: samples of their usage, which show when they release memory to the device.
 //!
-//! No call reports a release. By default, the driver trims a pool when a stream, event or context is synchronised
-//! and the pool has more free bytes than its threshold. So pools are sampled after the first synchronisations that
+//! No call reports a release. By default, the driver trims a pool when a stream, event or context is synchronised and
+//! the pool has more free bytes than its threshold. So pools are sampled after the first few synchronisations that
 //! follow a free. One sample is not enough, as the freed memory may still be in use at the first synchronisation.
 //!
-//! The memory that graphs hold is sampled too, as if it were one more pool of its device. It grows with launches.
+//! The memory held by graphs is sampled too, as one more pool of the device. It grows when graphs are launched.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
@@ -20,12 +20,12 @@ use crate::log;
 /// Number of synchronisations after a free that sample the pools.
 const SAMPLES_AFTER_FREE: u32 = 8;
 
-/// Stands for the memory of a device's graphs among the pools. It is the handle of none.
+/// Stands for the memory of a device's graphs among the pools. No pool has this handle.
 const GRAPHS: u64 = 1;
 
-/// Number of synchronisations that still sample the pools.
+/// Number of coming synchronisations after which to sample.
 static SAMPLES_LEFT: AtomicU32 = AtomicU32::new(0);
-/// The last used pool, usually the only one; 0 if no pool is known.
+/// The pool used last, usually the only one; 0 if none is known.
 static LAST_POOL: AtomicU64 = AtomicU64::new(0);
 /// Pools with allocations. The lock is held during queries, so that no pool is queried after its destruction.
 static POOLS: RwLock<Vec<KnownPool>> = RwLock::new(Vec::new());
@@ -34,7 +34,7 @@ static POOLS: RwLock<Vec<KnownPool>> = RwLock::new(Vec::new());
 static HAS_GRAPHS: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The pool that this thread's call destroys and its device, in case the driver refuses.
+    /// The pool that this thread is destroying and its device, in case the driver refuses.
     static DESTROYED: Cell<Option<(u64, i16)>> = const { Cell::new(None) };
 }
 
@@ -72,7 +72,7 @@ fn add_if_new(pool: u64, device: i16) {
     LAST_POOL.store(pool, Ordering::Relaxed);
 }
 
-/// Registers the memory of a device's graphs. Writes no sample, as a graph may just be made of a stream.
+/// Registers the memory of a device's graphs. Writes no sample, since a stream may just be being captured into a graph.
 pub(super) fn register_graphs(device: i16) {
     let is_graphs = |known: &KnownPool| known.pool == GRAPHS && known.device == device;
     let pools = POOLS.read().unwrap_or_else(PoisonError::into_inner);
@@ -154,7 +154,7 @@ pub(super) fn after_trim(pool: u64, keep: usize) -> impl FnOnce(CUresult) {
     }
 }
 
-/// Runs after the launch of a graph, whose memory may have grown by it: the next synchronisation samples it.
+/// Runs after a graph's launch, which may have allocated memory: the next synchronisation samples it.
 pub(super) fn after_launch() -> impl FnOnce(CUresult) {
     |_| {
         if HAS_GRAPHS.load(Ordering::Relaxed) {
@@ -188,7 +188,7 @@ fn sample_all() {
     });
 }
 
-/// Samples the pools of a device: they grow without a call that says so.
+/// Samples a device's pools, which also grow without any call that reports it.
 pub(super) fn sample_device(device: i16) {
     if LAST_POOL.load(Ordering::Relaxed) == 0 {
         return;
@@ -202,8 +202,8 @@ pub(super) fn sample_device(device: i16) {
     });
 }
 
-/// Samples the default pool of a device whose primary context has just ended: nothing else says whether its memory
-/// ended, too. Other pools of the device may have ended, so that they must not be asked.
+/// Samples the default pool of a device whose primary context has just ended: nothing else shows whether its memory is
+/// gone too. The device's other pools may be gone, so they must not be queried.
 pub(super) fn sample_after_context_end(device: i16) {
     let (driver, Some(pool)) = (Questions::find(), default_of(device)) else {
         return;
@@ -256,10 +256,10 @@ impl KnownPool {
     }
 }
 
-/// The functions of the driver that tell how much memory pools and graphs hold and use.
+/// The driver functions that report how much memory pools and graphs hold and use.
 ///
-/// Must be found before [`POOLS`] is locked. The dynamic linker has a lock of its own: another thread may hold it
-/// while a library's constructor waits for [`POOLS`].
+/// Must be found before [`POOLS`] is locked. Another thread may hold the dynamic linker's lock while a library's
+/// constructor waits for [`POOLS`].
 struct Questions {
     /// `cuMemPoolGetAttribute`
     of_pool: Option<unsafe extern "C" fn(u64, c_uint, *mut u64) -> CUresult>,

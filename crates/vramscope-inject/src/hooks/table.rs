@@ -1,19 +1,18 @@
-//! The hooked functions of the driver. Depends on nothing, so that tests of drivers can include it.
+//! The hooked driver functions. Depends on nothing, so that tests of drivers can include it.
 
-/// A hooked function of the driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hooked {
-    /// Its exported name.
+    /// The exported name.
     pub(crate) name: &'static str,
-    /// The first version of CUDA for which `cuGetProcAddress` gives it for the name without suffixes, such as 11,020
-    /// for 11.2.
+    /// The first CUDA version for which `cuGetProcAddress` returns it for the name without suffixes, such as 11,020 for
+    /// 11.2.
     pub(crate) since: i32,
-    /// How its calls are recorded.
+    /// How calls are recorded.
     #[cfg_attr(not(test), expect(dead_code, reason = "for tests"))]
     pub(crate) shape: Shape,
 }
 
-/// How the calls of a function are recorded, by the function of `entry` that does it.
+/// How a function's calls are recorded, named by the function in `entry` that does it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
     /// Allocates device memory.
@@ -28,15 +27,14 @@ pub(crate) enum Shape {
     Unpin,
     /// Waits for the device, which may then trim its pools.
     Synchronise,
-    /// Has its effects told by its arguments.
+    /// The arguments determine the effect.
     Around,
-    /// Is looked at, whether recording is on or not.
+    /// Observed even while recording is off.
     Observe,
-    /// Has a stream call a function of the program, which is told the stream.
+    /// Makes a stream call a function of the program; the stream is remembered for its annotations.
     HostFunction,
 }
 
-/// All hooked functions.
 pub(crate) const HOOKED: [Hooked; 84] = [
     row("cuMemAlloc_v2", 3020, Shape::Alloc),
     row("cuMemAllocPitch_v2", 3020, Shape::Alloc),

@@ -1,7 +1,7 @@
-//! Annotations, and the ranges among them that began while nothing was recorded.
+//! Annotations, including ranges that began while nothing was recorded.
 //!
-//! Such ranges are pending in a small buffer until they end, or until recording begins. Then they are written with
-//! their original times.
+//! Such ranges wait in a small buffer until they end or recording begins. Then they are written with their original
+//! times.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use super::{is_recording, lost, put, text};
 /// Maximum number of pending ranges. Further ranges are not recorded.
 const MAX_PENDING: usize = 1024;
 
-/// What a program says of an annotation.
+/// The content of an annotation.
 #[derive(Clone, Debug)]
 pub(crate) struct Label<'a> {
     pub(crate) domain: Domain,
@@ -48,7 +48,7 @@ impl<'a> Label<'a> {
 
 /// A range that began while nothing was recorded.
 pub(crate) struct PendingRange {
-    /// Its record, without the numbers of its texts.
+    /// The record, without the numbers of its texts.
     pub(crate) annotation: Annotation,
     pub(crate) label: Label<'static>,
     /// For a pushed range: the number of pushed ranges around it.
@@ -113,11 +113,11 @@ pub(crate) fn flush_pending(device: Option<i16>) {
     if !is_recording() {
         return;
     }
-    // The lock is held until all are in the log: a thread that finds nothing pending writes what follows them.
+    // Hold the lock until all are in the log: a thread that finds nothing pending writes what comes after them.
     let mut pending = lock_pending();
     for mut one in pending.drain(..) {
         if one.annotation.device == NO_DEVICE {
-            // No device was current when the range began, so it gets the device that the program begins to use now.
+            // No device was current when the range began, so use the one that the program begins to use now.
             one.annotation.device = device.unwrap_or(NO_DEVICE);
         }
         annotate(one.annotation, &one.label);
@@ -125,8 +125,8 @@ pub(crate) fn flush_pending(device: Option<i16>) {
     HAS_PENDING.store(false, Ordering::Release);
 }
 
-/// Runs in the child of a fork and forgets the parent's ranges. Returns false if another thread of the parent held
-/// the lock, which is unusable then. Allocates and frees nothing.
+/// Runs in the child of a fork and forgets the parent's ranges. Returns false if another thread of the parent held the
+/// lock, which is then unusable. Neither allocates nor frees.
 pub(super) fn after_fork() -> bool {
     let Ok(mut pending) = PENDING.try_lock() else {
         return false;

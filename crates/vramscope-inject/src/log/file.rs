@@ -1,12 +1,11 @@
 //! The log file: created, mapped and appended to.
 //!
-//! **A full disk must not end the program.** Writing to a mapped page without disk space raises `SIGBUS`. So space
-//! is allocated [`STEP_BYTES`] at a time before anything is written there, in ways that return an error instead:
-//! `MADV_POPULATE_WRITE` (Linux 5.14), which also makes the pages writable at once, else `posix_fallocate`. If
-//! there is no space, a note in reserved space says so, and all later records are counted as dropped. Readers map the
-//! file, too, and are told where space ends. Two cases
-//! remain: a copy-on-write file system that is full to the last block may not find space for a page that is written
-//! again, and somebody may truncate the file.
+//! **A full disk must not end the program.** Writing to a mapped page without disk space raises `SIGBUS`. So space is
+//! allocated [`STEP_BYTES`] at a time before anything is written there, in ways that return an error instead:
+//! `MADV_POPULATE_WRITE` (Linux 5.14), which also makes the pages writable at once, else `posix_fallocate`. If there is
+//! no space, a note is written into reserved space and all later records are counted as dropped. Readers map the file
+//! too, so the header says where space ends. Two cases remain: a copy-on-write file system that is full to the last
+//! block may have no space to rewrite a page, and somebody may truncate the file.
 //!
 //! The file is not kept open. A program may close all descriptors or rely on their numbers, and must not notice the
 //! recorder.
@@ -28,13 +27,13 @@ use vramscope_record::settings::Settings;
 
 /// Disk space allocated at a time.
 const STEP_BYTES: u64 = 1 << 20;
-/// Part of it reserved for the note about a full disk. Longer than any record.
+/// The part of a step that is reserved for the note about a full disk. Longer than any record.
 const SPARE_BYTES: u64 = 1 << 17;
 /// Size of a sparse file whose records are consumed while it grows.
 const FOLLOWED_FILE_BYTES: u64 = 4 << 40;
 /// Maximum number of times that signals may interrupt an allocation of disk space.
 const MAX_INTERRUPTIONS: u32 = 1000;
-/// Divisor of the address space: the log takes one such share, the rest is the program's. CUDA reserves much of it, too.
+/// The log takes at most one such share of the address space; the program needs the rest, and CUDA reserves much of it.
 const ADDRESS_SPACE_SHARE: u64 = 16;
 /// Minimum size of a useful log.
 const MIN_FILE_BYTES: u64 = 1 << 16;
@@ -81,7 +80,7 @@ impl Log {
             backing: Mutex::new(()),
         };
         if !log.ensure_backed(HEADER_BYTES) {
-            // An empty file says why there is no log.
+            // An empty file shows why there is no log.
             file.set_len(0)?;
             return Err(ErrorKind::StorageFull.into());
         }
@@ -177,8 +176,8 @@ impl Log {
     fn reserve(&self, bytes: u64) -> Option<u64> {
         let write_offset = self.long(header::WRITE_OFFSET);
         if let Some(followed_bytes) = self.followed_bytes {
-            // Threads that check at the same time may exceed the limit by one record each. That is harmless: the
-            // file is far longer.
+            // Threads that check at the same time may exceed the limit by one record each. That is harmless: the file
+            // is far longer.
             let consumed = self.long(header::CONSUMED_OFFSET).load(Ordering::Relaxed);
             let ahead = write_offset
                 .load(Ordering::Relaxed)
@@ -198,7 +197,7 @@ impl Log {
         Some(offset)
     }
 
-    /// Ensures disk space up to `end` and some more. Returns whether there is enough up to `end`.
+    /// Ensures disk space up to `end` and beyond. Returns whether there is enough up to `end`.
     #[cold]
     fn ensure_backed(&self, end: u64) -> bool {
         let _guard = self.backing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -221,8 +220,8 @@ impl Log {
         end <= backed
     }
 
-    /// Writes a note about the full disk into the reserved space. The caller holds the lock, so no other thread
-    /// takes it.
+    /// Writes a note about the full disk into the reserved space. The caller holds the lock, so no other thread takes
+    /// it.
     fn note_full_disk(&self, error: &Error, backed: u64) {
         let folder = self.path.parent().unwrap_or(&self.path).display();
         let text = format!("recording ended: no disk space for the log in {folder} ({error})");
@@ -287,7 +286,7 @@ fn payload_bytes(parts: &[&[u8]]) -> usize {
     bytes.min(LONGEST_PAYLOAD_BYTES)
 }
 
-/// Creates `<name>.raw`. If that exists because the process executed another program, `<name>-2.raw` and so on.
+/// Creates `<name>.raw`, or `<name>-2.raw` and so on if it exists because the process executed another program.
 fn create_file(folder: &Path, name: &str) -> Result<(PathBuf, File), Error> {
     let mut path = folder.join(format!("{name}.raw"));
     let mut number = 1;
@@ -314,8 +313,8 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
-/// Sets the size of a file, without disk space, and maps it. Returns the mapping and the size, which may be smaller
-/// than `wanted`.
+/// Sets a file's size without allocating disk space, and maps it. Returns the mapping and the size, which may be
+/// smaller than `wanted`.
 fn map(file: &File, wanted: u64) -> Result<(NonNull<u8>, u64), Error> {
     // SAFETY: reads a number: an address at the start of the program's stack, which is at the end of the address space.
     let stack = unsafe { libc::getauxval(libc::AT_RANDOM) };
@@ -347,8 +346,8 @@ fn map(file: &File, wanted: u64) -> Result<(NonNull<u8>, u64), Error> {
     Err(ErrorKind::FileTooLarge.into())
 }
 
-/// The most bytes that a log may map, of an address space with a limit and a stack at its end (0 if unknown). That of
-/// aarch64 has 39 bits in some kernels.
+/// The most bytes that a log may map in an address space with a limit and a stack at its end (0 if unknown). On
+/// aarch64, some kernels have address spaces of 39 bits.
 fn most_mapped(limit: u64, stack: u64) -> u64 {
     let space = match stack {
         0 => u64::MAX,
@@ -371,7 +370,7 @@ fn limit(resource: libc::__rlimit_resource_t) -> u64 {
 /// Start time of this process in clock ticks since boot; 0 if unknown.
 fn start_ticks() -> u64 {
     let stat = std::fs::read("/proc/self/stat").unwrap_or_default();
-    // The process name in parentheses may contain anything, so count fields after it: field 22 is the 20th there.
+    // The process name in parentheses may contain anything, so count the fields after it: field 22 is the 20th there.
     let behind = stat
         .iter()
         .rposition(|&byte| byte == b')')
@@ -383,7 +382,7 @@ fn start_ticks() -> u64 {
         .unwrap_or(0)
 }
 
-/// The payload of the program record: the executable and the arguments, each after its length.
+/// The payload of the program record: the executable and the arguments, each preceded by its length.
 pub(super) fn program() -> Vec<Vec<u8>> {
     let executable = std::env::current_exe().unwrap_or_default();
     let arguments = std::env::args_os();
@@ -523,7 +522,7 @@ mod tests {
         }
         assert_eq!(most(16 << 30, 47), 1 << 30);
         assert_eq!(most_mapped(libc::RLIM_INFINITY, u64::MAX), u64::MAX / 16);
-        // Here, too, the stack is at the end.
+        // The stack is at the end here, too.
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let ends = maps.lines().filter(|line| !line.ends_with("[vsyscall]"));
         let ends =

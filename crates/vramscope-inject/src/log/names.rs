@@ -1,4 +1,4 @@
-//! Names of domains, registered strings and threads, and what the program calls its streams, devices, contexts and
+//! Names of domains, registered strings and threads, and the program's names for its streams, devices, contexts and
 //! categories.
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,10 +18,10 @@ pub(crate) struct Domain(u32);
 static DOMAINS: Names = Names::new();
 static STRINGS: Names = Names::new();
 static THREADS: Mutex<BTreeMap<u32, Box<[u8]>>> = Mutex::new(BTreeMap::new());
-/// What the program named before there was a log.
+/// Names given before there was a log.
 static PENDING: Mutex<Vec<PendingName>> = Mutex::new(Vec::new());
 
-/// What is named, its handle, its domain, and the name.
+/// What is named: kind, handle and domain; and the name.
 type PendingName = (Named, u64, Domain, Box<[u8]>);
 
 impl Domain {
@@ -36,7 +36,7 @@ impl Domain {
         Self(DOMAINS.number(name))
     }
 
-    /// Its number, which programs get as its handle; 0 for the default domain.
+    /// The number that programs get as a handle; 0 for the default domain.
     pub(crate) fn number(self) -> u32 {
         self.0
     }
@@ -49,7 +49,7 @@ impl Domain {
         }
     }
 
-    /// The number of its name in the log; 0 for the default domain.
+    /// The number of the domain's name in the log; 0 for the default domain.
     pub(super) fn text(self) -> u32 {
         DOMAINS.get(self.0).map_or(0, text)
     }
@@ -125,14 +125,14 @@ fn write_name(named: Named, handle: u64, domain: Domain, name: &[u8]) {
     put(Kind::Name, &[&of.to_bytes(), name]);
 }
 
-/// Whether no lock of this module is held. Checked after a fork: the holder of a lock would not exist in the child.
+/// Whether no lock of this module is held. Checked after a fork: the holder of a lock does not exist in the child.
 pub(super) fn are_unlocked() -> bool {
     let is_unlocked = |names: &Names| names.0.try_write().is_ok();
     let are_unlocked = THREADS.try_lock().is_ok() && PENDING.try_lock().is_ok();
     is_unlocked(&DOMAINS) && is_unlocked(&STRINGS) && are_unlocked
 }
 
-/// Distinct names, numbered from 1. They are never freed, as programs hold handles of them.
+/// Distinct names, numbered from 1. Never freed, as programs hold handles of them.
 struct Names(RwLock<NameTable>);
 
 struct NameTable {
@@ -168,7 +168,7 @@ impl Names {
         number
     }
 
-    /// The name with this number. Also `None` if recording is disabled, so that a forked child waits for no lock
+    /// The name with this number. Also `None` if recording is disabled, so that a forked child does not wait for a lock
     /// whose holder does not exist there.
     fn get(&self, number: u32) -> Option<&'static [u8]> {
         let place = number.checked_sub(1)? as usize;

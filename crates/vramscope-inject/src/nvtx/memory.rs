@@ -1,8 +1,8 @@
-//! NVTX's memory extension: heaps and their regions, by which allocators (RMM's, NVSHMEM's) tell what they hand out. The
-//! regions of heaps that are sub-allocators are [`parts`] of allocations. Layouts and permissions are not about memory
-//! that is handed out, and are left out.
+//! NVTX's memory extension: heaps and their regions, with which allocators (RMM's, NVSHMEM's) report what they hand
+//! out. Regions of heaps that are sub-allocators are [`parts`] of allocations. Layouts and permissions are ignored, as
+//! they are not about memory that is handed out.
 //!
-//! A region is known by its address, which is its handle, too; so is a heap.
+//! A region's handle is its address; so is a heap's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
@@ -14,7 +14,7 @@ use crate::parts;
 
 /// `NVTX_EXT_MODULEID_MEM`
 const MODULE: u16 = 1;
-/// `NVTX_EXT_COMPATID_MEM`: the version of all that follows.
+/// `NVTX_EXT_COMPATID_MEM`: the version of everything below.
 const VERSION: u16 = 0x0102;
 /// `NVTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR`
 const SUB_ALLOCATOR: u32 = 1;
@@ -52,7 +52,7 @@ struct Range {
     address: usize,
 }
 
-/// `nvtxMemHeapDesc_t`, up to what is used.
+/// `nvtxMemHeapDesc_t`, up to the fields used here.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct HeapDescription {
@@ -92,7 +92,7 @@ struct Batch {
     elements: *const c_void,
 }
 
-/// `nvtxMemRegionNameDesc_t`, up to what is used.
+/// `nvtxMemRegionNameDesc_t`, up to the fields used here.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct RegionName {
@@ -103,9 +103,9 @@ struct RegionName {
     name: *const c_void,
 }
 
-/// What is registered.
+/// The registered heaps and regions.
 struct Heaps {
-    /// Size of heaps by address; 0 for those that are no sub-allocators.
+    /// Size of heaps by address; 0 if a heap is not a sub-allocator.
     sizes: BTreeMap<usize, usize>,
     /// Addresses of the regions that are not recorded.
     left_out: BTreeSet<usize>,
@@ -125,7 +125,7 @@ pub(super) fn is_unlocked() -> bool {
     HEAPS.try_lock().is_ok()
 }
 
-/// Attaches to an extension in one module of the program. Returns 1 if it is to call this library from now on, else 0.
+/// Attaches to the extension in one module of the program. Returns 1 if it is to call this library from now on, else 0.
 ///
 /// # Safety
 /// `module` must be null or what NVTX passes.
@@ -175,7 +175,7 @@ unsafe fn read<T: Copy>(place: *const T) -> Option<T> {
     is_whole.then(|| unsafe { place.read_unaligned() })
 }
 
-/// The elements of an array with this distance between them.
+/// The elements of an array, each at this distance from the next.
 ///
 /// # Safety
 /// `elements` must be null or readable for `count` of them.
@@ -252,7 +252,7 @@ unsafe extern "C" fn register_regions(_domain: Handle, regions: *const Registere
         if regions.kind != VIRTUAL_ADDRESS {
             return;
         }
-        // Heap 0 is the whole process, whose regions nobody has handed out.
+        // Heap 0 is the whole process; its regions were not handed out by anybody.
         let is_handed_out = regions.heap != 0 && heaps().sizes.get(&regions.heap) != Some(&0);
         // SAFETY: as NVTX requires.
         let ranges =

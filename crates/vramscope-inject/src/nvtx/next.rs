@@ -1,5 +1,5 @@
-//! The library for NVTX 1 and 2 that programs would call if this one did not come before it. It has slots as NVTX 3 has
-//! them, so it calls this library's functions, or those of another tool that `NVTX_INJECTION64_PATH` names.
+//! The library for NVTX 1 and 2 that programs would call if this one did not come first. It has slots like NVTX 3, so
+//! it calls this library's functions, or those of another tool named by `NVTX_INJECTION64_PATH`.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use crate::dlsym::real_dlsym;
 use crate::log;
 
-/// Its name.
 const LIBRARY: &CStr = c"libnvToolsExt.so.1";
 
-/// Whether there is such a library: one of the constants below. Decided once, at the first call of any function: a range
-/// that began in one library must not end in the other.
+/// Whether that library exists: one of the constants below. Decided once, at the first call of any function, because a
+/// range that began in one library must not end in the other.
 static IS_LOADED: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 0;
 const NO: u8 = 1;
@@ -19,7 +18,7 @@ const YES: u8 = 2;
 
 /// A function of that library.
 pub(super) struct Next {
-    /// Its name, with a zero.
+    /// The name, with a zero at its end.
     name: &'static str,
     /// Null until it was looked up.
     found: AtomicPtr<c_void>,
@@ -63,7 +62,8 @@ impl Next {
     }
 }
 
-/// The function of this name behind this library, or in a library that only others see; null if there is none.
+/// The function of this name after this library in symbol order, or in a library that only others see; null if there is
+/// none.
 fn function(name: *const c_char, own: *const c_void) -> *mut c_void {
     // SAFETY: a C string.
     let next = unsafe { real_dlsym(libc::RTLD_NEXT, name) };

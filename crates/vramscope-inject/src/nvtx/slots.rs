@@ -13,8 +13,7 @@ const CALLBACKS: u32 = 1;
 #[repr(C)]
 struct Callbacks {
     struct_size: usize,
-    /// Takes the module and two places for its table and the table's length. Returns 0 if the module does not
-    /// exist.
+    /// Takes the module and two places for its table and the table's length. Returns 0 if the module does not exist.
     table_of_module: Option<unsafe extern "C" fn(c_int, *mut Table, *mut c_uint) -> c_int>,
 }
 
@@ -30,8 +29,8 @@ const CUDART: c_int = 4;
 /// `NVTX_CB_MODULE_CORE2`, the functions with domains.
 const CORE2: c_int = 5;
 
-/// Pairs function numbers with addresses, whatever the functions' types. The functions record; they are not the exports,
-/// which may forward a call.
+/// Pairs function numbers with addresses, whatever the functions' types. These functions record; the exports may
+/// forward a call instead.
 macro_rules! functions {
     ($( $number:literal $name:ident )*) => { [$( ($number, super::$name as *const c_void) ),*] };
 }

@@ -7,7 +7,7 @@ use vramscope_record::layout;
 
 use crate::log::{self, Domain, Label};
 
-/// Maximum number of characters that are read of a text; bytes for narrow texts.
+/// Maximum number of characters read from a text; bytes for narrow texts.
 pub(super) const MAX_CHARACTERS: usize = 4096;
 
 /// `wchar_t` on Linux: UTF-32.
@@ -76,7 +76,7 @@ pub(super) unsafe fn wide<'a>(text: *const WideChar) -> Cow<'a, [u8]> {
     Cow::Owned(read.into_bytes())
 }
 
-/// What an event says; empty if it is null or of an older version.
+/// The content of an event; empty if it is null or of an older version.
 ///
 /// # Safety
 /// `event` must be null or readable for its `size`, and its message a text of its type.
@@ -111,7 +111,7 @@ pub(super) unsafe fn label<'a>(domain: Domain, event: *const Attributes) -> Labe
     }
 }
 
-/// A text of a type; empty if the type is unknown.
+/// A text of the given type; empty if the type is unknown.
 ///
 /// # Safety
 /// `message` must be a text of this type.

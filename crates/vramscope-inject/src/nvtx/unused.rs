@@ -1,5 +1,5 @@
-//! The remaining functions of `libnvToolsExt.so.1`. Programs that link the library need them. They only call the real
-//! library's function, if there is one.
+//! The remaining functions of `libnvToolsExt.so.1`, which programs that link it need. They only call the real library's
+//! function, if there is one.
 
 use std::ffi::c_void;
 

@@ -1,5 +1,5 @@
-//! Ranges that begin and end when a stream reaches them. Host functions in the stream write them: this library's for
-//! [`start_on_stream`], or the program's own, which [`run_at`] runs.
+//! Ranges that begin and end when a stream reaches them. Host functions in the stream write them: this library's,
+//! enqueued by [`start_on_stream`], or the program's own, run by [`run_at`].
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -18,16 +18,16 @@ pub(crate) struct Point {
 }
 
 thread_local! {
-    /// Where the stream is whose host function the calling thread runs.
+    /// The stream whose host function the calling thread runs.
     static REACHED: Cell<Option<Point>> = const { Cell::new(None) };
 }
 
-/// The stream whose host function the calling thread runs. Then the driver must not be called.
+/// The stream whose host function the calling thread runs; if there is one, the driver must not be called.
 pub(super) fn reached() -> Option<Point> {
     REACHED.get()
 }
 
-/// Runs a host function of a stream. Its annotations are the stream's.
+/// Runs a host function of a stream. Annotations made in it belong to the stream.
 pub(crate) fn run_at(point: Point, function: impl FnOnce()) {
     /// Also restores the value if the function unwinds.
     struct Restore(Option<Point>);
@@ -102,7 +102,7 @@ unsafe fn enqueue(op: AnnotationOp, range: u64, label: Label<'_>, stream: *mut c
     is_launched
 }
 
-/// Runs on a thread of CUDA, which must not call CUDA.
+/// Runs on one of CUDA's threads, which must not call CUDA.
 ///
 /// # Safety
 /// `pending` must be a `PendingRange` in a box that the callee may own.
@@ -115,7 +115,7 @@ unsafe extern "C" fn write_on_stream(pending: *mut c_void) {
     });
 }
 
-/// Whether a stream is being captured into a graph; `None` if the driver does not tell.
+/// Whether a stream is being captured into a graph; `None` if the driver does not say.
 ///
 /// # Safety
 /// `stream` must be one of CUDA's.

@@ -1,5 +1,6 @@
-//! Checks of remembered stacks, which are not unwound again: with `VRAMSCOPE_CHECK_STACKS=1000` in the environment,
-//! every thousandth is, and each that differs is counted ([`Loss::WrongStack`]). For the recorder's developers.
+//! Checks of recognised stacks, which are normally not unwound again. With `VRAMSCOPE_CHECK_STACKS=1000` in the
+//! environment every thousandth is, and each difference is counted ([`Loss::WrongStack`]). For developers of the
+//! recorder.
 
 use super::memory::StackMemory;
 use super::modules;
@@ -9,13 +10,13 @@ use crate::log;
 use std::sync::atomic::{AtomicU32, Ordering};
 use vramscope_record::layout::Loss;
 
-/// Number of remembered stacks for each that is checked; 0 checks none.
+/// One in this many recognised stacks is checked; 0 checks none.
 static INTERVAL: AtomicU32 = AtomicU32::new(UNREAD);
 const UNREAD: u32 = u32::MAX;
-/// Number of remembered stacks.
+/// Number of recognised stacks.
 static REMEMBERED: AtomicU32 = AtomicU32::new(0);
 
-/// Checks a remembered stack if it is one of those that are to be checked.
+/// Checks a recognised stack if its turn has come.
 #[inline]
 pub(super) fn check(shard: &mut Shard, registers: Registers, depth: usize, number: u32) {
     match INTERVAL.load(Ordering::Relaxed) {
@@ -47,7 +48,7 @@ fn read_interval() -> u32 {
     interval
 }
 
-/// Whether the stack that begins at `registers` has this number. `None` if that cannot be told.
+/// Whether the stack that begins at `registers` has this number. `None` if unknown.
 fn is_right(shard: &mut Shard, registers: Registers, depth: usize, number: u32) -> Option<bool> {
     let loaded = shard.loaded.as_ref()?;
     let memory = StackMemory::above(registers.stack_pointer(), &mut shard.page);

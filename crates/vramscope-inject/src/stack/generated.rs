@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Maximum number of mappings with generated code. Further ones are ignored.
 const MAX_GENERATED: usize = 1024;
-/// Maximum number of failed lookups. A lookup takes as long as a hundred stacks, so where unwinding keeps going
-/// astray, it stops.
+/// Maximum number of failed lookups. A lookup takes as long as a hundred stacks, so lookups end if unwinding keeps
+/// going astray.
 const MAX_FAILED_LOOKUPS: u32 = 256;
 
 static FAILED_LOOKUPS: AtomicU32 = AtomicU32::new(0);

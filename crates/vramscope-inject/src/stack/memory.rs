@@ -1,8 +1,8 @@
 //! Reads memory of a stack: directly within the thread's own stack, otherwise through the kernel, which never
 //! faults.
 //!
-//! The stacks of signal handlers and coroutines are not the thread's own. Where unwinding goes astray, it may ask
-//! for any address.
+//! The stacks of signal handlers and coroutines are not the thread's own. Unwinding that has gone astray may read any
+//! address.
 
 use std::cell::Cell;
 use std::mem::{MaybeUninit, size_of};

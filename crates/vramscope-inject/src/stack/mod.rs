@@ -1,16 +1,16 @@
 //! Records the caller's stack: unwinds it in process, writes each stack once, and identifies it by a number.
 //!
 //! framehop unwinds by the `.eh_frame` sections, which are mapped anyway. The result depends only on the words that
-//! unwinding reads. So these words are kept with the stack's number ([`traces`]), and most stacks are recognised by
-//! comparing words, at half a nanosecond per frame. The dynamic linker is asked for changes only where they matter:
+//! unwinding reads. So these words are stored with the stack's number ([`traces`]), and most stacks are recognised by
+//! comparing words, at half a nanosecond per frame. The dynamic linker is queried for changes only where they matter:
 //! before unwind information is first read, and for new stacks ([`modules`]).
 //!
-//! [`objects`] describes loaded files, [`generated`] code that was generated at run time. [`shards`] holds the
-//! state between stacks. [`memory`] reads stacks without faulting: the kernel is asked for stacks that are not the
-//! thread's own. [`checks`] unwinds some recognised stacks again. [`registers`] has the differences between processors.
+//! [`objects`] describes loaded files, [`generated`] code that was generated at run time. [`shards`] holds the state
+//! between stacks. [`memory`] reads stacks without faulting, through the kernel if they are not the thread's own.
+//! [`checks`] unwinds some recognised stacks again. [`registers`] has the differences between processors.
 //!
-//! No lock is awaited without a limit (at most 100 ms for the list of modules), and no thread-local destructor
-//! runs. A stack that cannot be had, or only partly, is missing or short. Functions get their names later, in
+//! No lock is awaited without a limit (at most 100 ms for the list of modules), and no thread-local destructor runs. A
+//! stack that cannot be read is missing, one that can be read in part is short. Functions get their names later, in
 //! `capture/src/symbols`, so a log contains only addresses and build ids.
 
 mod checks;
@@ -32,7 +32,7 @@ use crate::log;
 use framehop::{FrameAddress, Unwinder as _};
 use vramscope_record::layout::Loss;
 
-/// Maximum number of frames of a stack, whatever the settings say.
+/// Maximum number of frames of a stack, whatever the settings.
 const MAX_DEPTH: usize = 256;
 /// Maximum number of times that a stack is unwound because the loaded code changed meanwhile.
 const ATTEMPTS: usize = 3;
@@ -80,7 +80,7 @@ fn record_in(shard: &mut Shard, registers: Registers, depth: usize) -> Option<u3
             shard.traces.insert(start, &shard.reads, number);
             return Some(number);
         }
-        // The stack is new. Only new stacks are worth checking their addresses.
+        // The stack is new; only new stacks are worth having their addresses checked.
         let code = loaded.count_code(stack);
         let is_whole = !has_changed && code == frames;
         if is_whole || attempt == ATTEMPTS || !modules::refresh(loaded.version, stack.get(code)) {

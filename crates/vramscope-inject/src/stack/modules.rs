@@ -1,7 +1,7 @@
 //! The loaded code and its unwind information, as one value that is replaced when something changed.
 //!
-//! Asking the dynamic linker for changes takes its lock and walks all libraries: a microsecond in a large program.
-//! So it is asked only where it matters: before unwind information of a library is first read (the library might be
+//! Querying the dynamic linker for changes takes its lock and walks all libraries: a microsecond in a large program. So
+//! it is queried only where it matters: before unwind information of a library is first read (the library might be
 //! gone), and for new stacks.
 
 use super::generated::{self, Generated};

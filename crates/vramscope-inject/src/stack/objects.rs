@@ -4,7 +4,7 @@ use super::maps;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 
-/// The dynamic linker's counters of loaded and unloaded objects.
+/// The dynamic linker's counts of loaded and unloaded objects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts {
     loaded: u64,
@@ -95,8 +95,8 @@ const PATH_BYTES: usize = 256;
 /// Maximum size of a build id. SHA-1 has 20 bytes, the longest made by linkers has 64.
 const MAX_BUILD_ID_BYTES: usize = 64;
 
-/// The result of the callback. It runs under the dynamic linker's lock and must not allocate: an allocator that
-/// unwinds its callers takes these two locks in the opposite order, which could deadlock.
+/// The result of the callback. The callback runs under the dynamic linker's lock and must not allocate: an allocator
+/// that unwinds its callers takes these two locks in the opposite order, which could deadlock.
 struct ObjectList {
     counts: Counts,
     objects: Vec<RawObject>,
@@ -135,8 +135,8 @@ impl RawObject {
         } else if named.starts_with(b"linux-vdso") || (named.is_empty() && !self.is_first) {
             b"[vdso]".to_vec()
         } else {
-            // The program itself has no name here, and a relative path is relative to a folder that may have
-            // changed since.
+            // The program itself has no name here, and a relative path is relative to a folder that may have changed
+            // since.
             let mapping = maps::find(self.code.start);
             let path = mapping.map(|mapping| mapping.path);
             path.filter(|path| !path.is_empty())

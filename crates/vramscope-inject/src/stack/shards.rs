@@ -1,8 +1,8 @@
 //! State that is kept between stacks: unwinding rules, and the numbers of written stacks.
 //!
-//! It is not thread-local, as no destructor of this library may run when a thread ends. There is a fixed number of
-//! shards. Each thread prefers one and takes the next free one if that is in use: by another thread, or by the same
-//! thread, which a signal interrupted.
+//! It is not thread-local, because no destructor of this library may run when a thread ends. There is a fixed number of
+//! shards. Each thread prefers one and takes the next free one if that is in use: by another thread, or by itself
+//! before a signal interrupted it.
 
 use super::MAX_DEPTH;
 use super::memory::Page;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use vramscope_record::layout::{Kind, Stack};
 
-/// Larger than the number of threads that usually record at the same moment.
+/// More than the number of threads that usually record at the same moment.
 const SHARDS: usize = 64;
-/// Maximum number of addresses stored in a shard (2 MB). Then the shard forgets all and writes stacks again.
+/// Maximum number of addresses stored in a shard (2 MB). A full shard forgets everything and writes stacks again.
 const MAX_ADDRESSES: usize = 1 << 18;
 
 static ALL: [Slot; SHARDS] = [const { Slot::new() }; SHARDS];
@@ -152,8 +152,8 @@ impl Stacks {
         self.numbers.get(stack).copied()
     }
 
-    /// Writes the first `frames` addresses if they are new. Returns their number, which from now on also stands for
-    /// the whole stack; 0 if the log is full. `None` if there are no frames.
+    /// Writes the first `frames` addresses if they are new. Returns their number, which from now on also stands for the
+    /// whole stack; 0 if the log is full. `None` if there are no frames.
     pub(super) fn write(&mut self, stack: &[u64], frames: usize) -> Option<u32> {
         let written = stack.get(..frames).unwrap_or(stack);
         if written.is_empty() {

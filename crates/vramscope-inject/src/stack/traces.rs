@@ -1,9 +1,9 @@
 //! Recently unwound stacks, with the words read for each and its number.
 //!
-//! Programs allocate in loops, so most stacks equal one of the last few hundred, word for word. Unwinding depends
-//! only on where it begins and on the words that it reads: if these are the same, so is the stack. A comparison
-//! takes a nanosecond per word. Unwinding takes ten per frame, and far more where two addresses share a slot in
-//! framehop's cache of rules.
+//! Programs allocate in loops, so most stacks equal one of the last few hundred, word for word. Unwinding depends only
+//! on where it begins and on the words that it reads: if these are the same, so is the stack. A comparison takes a
+//! nanosecond per word. Unwinding takes ten per frame, and far more where two addresses share a slot in framehop's
+//! cache of rules.
 
 use super::memory::StackMemory;
 
@@ -17,8 +17,8 @@ const WAYS: usize = 8;
 pub(super) struct Reads {
     /// Words that determine the result.
     exact: Vec<(u64, u64)>,
-    /// Saved frame pointers. Code that uses this register for something else only passes it on; then any other
-    /// value that does not point into the stack is equivalent.
+    /// Saved frame pointers. Code that uses this register for something else only passes it on, so any other value that
+    /// does not point into the stack is equivalent.
     frames: Vec<(u64, u64)>,
     /// Whether the words are complete and all in the thread's own stack.
     are_own: bool,

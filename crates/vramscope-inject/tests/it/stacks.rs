@@ -124,7 +124,7 @@ fn the_same_stack_has_one_number() {
     let mut numbers: Vec<u32> = (0..200).map(|_| stack::record(64)).collect();
     numbers.sort_unstable();
     numbers.dedup();
-    // A few more than one are allowed, if another thread used this thread's shard for a moment.
+    // A few more than one are allowed: another thread may have used this thread's shard for a moment.
     assert!(numbers[0] != 0 && numbers.len() < 10, "{numbers:?}");
 }
 
@@ -141,7 +141,8 @@ fn what_found_no_room_is_written_later() {
 
 #[test]
 fn depth_cuts_the_outer_frames() {
-    // A single call site, so that the return address is the same: a loop whose turns the compiler cannot count.
+    // A single call site, so that the return address is the same: a loop whose number of turns the compiler cannot
+    // know.
     let mut depths = std::hint::black_box(vec![5, 128]);
     let mut found = Vec::new();
     while let Some(depth) = depths.pop() {

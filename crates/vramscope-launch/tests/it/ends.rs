@@ -1,4 +1,4 @@
-//! However a program ends: its code, output and exceptions are as without a recording, and there is a file.
+//! However a program ends: its exit code, output and exceptions are as without a recording, and there is a file.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -10,7 +10,7 @@ use vramscope_launch::{Whom, ask};
 
 use crate::recorded::{Recorded, text};
 
-/// Runs a script recorded and alone, and compares. Returns the recording.
+/// Runs a script with and without recording, and compares. Returns the recording.
 #[track_caller]
 fn same(script: &str) -> Option<Recorded> {
     let recorded = Recorded::new();
@@ -95,7 +95,7 @@ fn with_an_exception_an_exit_code_and_os_exit() {
     }
 }
 
-/// torch complains of libraries when it records stacks of C++.
+/// torch warns about libraries when it records C++ stacks.
 #[test]
 fn no_warning_is_added_not_even_where_they_are_errors() {
     same(
@@ -134,7 +134,7 @@ fn an_import_that_fails_or_is_looked_for_is_as_before() {
     );
 }
 
-/// A program that has begun, once it has said so.
+/// A program that has reported that it started.
 fn started(
     recorded: &Recorded,
     script: &str,

@@ -1,4 +1,4 @@
-//! Memory of the host: who leaks it is told of, and others are not.
+//! Host memory: programs that leak it are reported, and others are not.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::recorded::{Recorded, text};
 
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// What is seen of a script, in the end and before; `None` without Python.
+/// What was found for a script, at the end and before; `None` without Python.
 fn seen(script: &str) -> Option<(HostMemory, usize)> {
     let recorded = Recorded::new();
     let (told, early) = channel();
@@ -24,7 +24,7 @@ fn seen(script: &str) -> Option<(HostMemory, usize)> {
     Some((memory, early.iter().count()))
 }
 
-/// A program with memory on a device, which does this each 20 ms, until it was told of, or for so many seconds.
+/// A program with memory on a device, which does `each` every 20 ms until it was reported, or for this many seconds.
 fn program(seconds: u32, each: &str) -> String {
     format!(
         "import os, time, torch\ntorch.use()\nkept = bytearray()\nlast = time.time() + {seconds}\n\

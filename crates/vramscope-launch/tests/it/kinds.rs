@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::recorded::{Recorded, text};
 
-/// What is said of a torch of this kind, whose program uses a device where there is one.
+/// The remarks about this kind of torch, in a program that uses a device if there is one.
 fn remarks(kind: &str) -> Option<(String, Vec<String>)> {
     let recorded = Recorded::new();
     let path = recorded.folder.path().join("script.py");
@@ -32,12 +32,12 @@ fn what_each_torch_can_record_is_said_in_a_line() {
         (
             "hip",
             true,
-            "process N: uses ROCm: PyTorch's memory is recorded. Nothing here records memory that PyTorch does not know of.",
+            "process N: uses ROCm: PyTorch's memory is recorded. Memory that PyTorch does not know about is not recorded.",
         ),
         (
             "cpu",
             false,
-            "torch 2.15.0+cpu is built for the CPU alone: it uses no memory of a GPU.",
+            "torch 2.15.0+cpu is built for the CPU only: it uses no GPU memory.",
         ),
         (
             "xpu",
@@ -141,7 +141,7 @@ fn a_program_that_records_by_itself_keeps_its_settings() {
         text(&output.stdout),
         "[(None, {}), ('all', {'max_entries': 7}), (None, {})] 1\n"
     );
-    // What it had recorded is there, though its end forgot it.
+    // What it had recorded is written, though its end discarded it.
     assert_eq!(recorded.names(), ["pid.pickle"]);
     let ours = fs::read(&recorded.outcome().files[0]).unwrap();
     assert!(String::from_utf8_lossy(&ours).contains("max_entries': 7"));
@@ -150,7 +150,7 @@ fn a_program_that_records_by_itself_keeps_its_settings() {
             .remarks()
             .contains("uses PyTorch's recorder itself")
     );
-    // Before a device is used, and for ever: ours never begins.
+    // Starts before a device is used and never ends: ours never begins.
     let recorded = Recorded::new();
     let script =
         "import torch\ntorch.cuda.memory._record_memory_history()\ntorch.use()\nprint(torch.calls)";

@@ -1,5 +1,5 @@
-//! Recorded programs end as others do, and leave their files. They are real Pythons with a torch that is none
-//! (`tests/torch`). Without Python there is nothing to test.
+//! Recorded programs end as others do, and leave their files. They are real Pythons with a fake torch (`tests/torch`).
+//! Without Python there is nothing to test.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! Programs of several processes: each that used a device leaves its file.
+//! Programs with several processes: each one that used a device leaves its file.
 
 use std::fs;
 

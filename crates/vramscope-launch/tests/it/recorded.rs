@@ -1,4 +1,4 @@
-//! A program, recorded.
+//! A recorded program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 use vramscope_launch::{Outcome, RANKS, Session, Settings, Stacks, Steps};
 
-/// The Python of this machine, itself and no script that finds it.
+/// This machine's Python: the interpreter itself, not a script that finds it.
 static PYTHON: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let asked = Command::new("python3")
         .args(["-c", "import sys; print(sys.executable)"])
@@ -56,7 +56,7 @@ impl Recorded {
         })
     }
 
-    /// Python, with the made-up torch.
+    /// Python with the fake torch.
     pub(crate) fn python(&self) -> Option<Command> {
         let mut command = Command::new(python()?);
         self.session.prepare(&mut command);
@@ -73,14 +73,14 @@ impl Recorded {
         Some(command)
     }
 
-    /// Runs a text as a script. `None` without Python.
+    /// Runs a script given as text. `None` without Python.
     pub(crate) fn run(&self, script: &str) -> Option<Output> {
         let path = self.folder.path().join("script.py");
         fs::write(&path, script).unwrap();
         Some(self.python()?.arg(path).output().unwrap())
     }
 
-    /// The files, without the numbers of processes, in order.
+    /// The files in order, without process numbers.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let mut folders = vec![self.session.folder().to_owned()];
@@ -112,7 +112,7 @@ impl Recorded {
         self.session.outcome()
     }
 
-    /// The remarks, without the numbers of processes.
+    /// The remarks, without process numbers.
     pub(crate) fn remarks(&self) -> String {
         let text = self.outcome().remarks.join("\n");
         let words = text.split_inclusive(' ').map(|word| {

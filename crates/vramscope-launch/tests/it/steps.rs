@@ -1,4 +1,4 @@
-//! Steps: which are recorded, and when there is a file.
+//! Steps: which are recorded, and when a file is written.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn only_the_steps_that_are_wanted() {
         format!("[('state', {options}), (None, {{}}), ('all', {options}), (None, {{}})]\n");
     assert_eq!(text(&output.stdout), expected);
     assert_eq!(recorded.names(), ["pid.pickle"]);
-    // It is from the end of step 5, and has nothing from before step 3.
+    // The file is from the end of step 5, and has nothing from before step 3.
     let file = fs::read(&recorded.outcome().files[0]).unwrap();
     assert!(String::from_utf8_lossy(&file).contains("'all', "));
     assert_eq!(recorded.remarks(), "");
@@ -39,7 +39,7 @@ fn a_file_every_so_many() {
     );
 }
 
-/// What is said of a program that makes so many steps.
+/// The remarks about a program that makes this many steps.
 fn remarks(recorded: &Recorded, made: u32) -> Option<String> {
     let script = format!(
         "import torch\ntorch.use()\none = torch.optim.Optimizer()\nfor _ in range({made}): one.step()"
@@ -71,7 +71,7 @@ fn what_was_never_reached_is_said_with_the_number_of_steps() {
     }
 }
 
-/// Nothing is known of the steps of a process that was killed.
+/// The number of steps of a killed process is unknown.
 #[test]
 fn a_killed_process_has_counted_who_knows_how_many() {
     let recorded = Recorded::steps(10, None, None);

@@ -14,10 +14,9 @@ use crate::{Clock, SPENT, timed, unpacked};
 /// How long each graph is searched.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Nodes of the large graph.
 const NODES: u32 = 20_000;
 
-/// Inductor's orders of a graph of which thousands of nodes could run at any time.
+/// Inductor's orders of a graph in which thousands of nodes could run at any time.
 pub(crate) fn orders() {
     println!("\na graph of {NODES} nodes   {SPENT}");
     let graph = wide(NODES);
@@ -56,7 +55,7 @@ pub(crate) fn search(folder: &Path) {
     }
 }
 
-/// Nodes that read up to three of the ones long before them.
+/// Nodes that each read up to three much earlier ones.
 fn wide(count: u32) -> Graph {
     let mut random = Rng::new(1);
     let mut below = |limit: u32| random.below(limit.max(1).into()) as u32;

@@ -1,8 +1,8 @@
 //! Measures planning: `cargo xtask bench planning` runs it with the folder of the planning fixtures, and with that of real
 //! snapshots if there is one.
 //!
-//! Heights and sizes are ratios of the lower bound, so that they mean the same on every machine; seconds do not. CPU
-//! seconds are this thread's, as machines are shared.
+//! Heights and sizes are given relative to the lower bound, so they are comparable between machines; seconds are not. CPU
+//! seconds are those of this thread, because machines are shared.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -30,16 +30,16 @@ fn main() {
     snapshots::plans(folders.next().as_deref());
 }
 
-/// Since when something runs.
+/// The start of a measurement.
 struct Clock {
     start: Instant,
     cpu: Option<Duration>,
 }
 
-/// How long something ran.
+/// The duration of a measurement.
 struct Spent {
     wall: Duration,
-    /// `None` where nobody tells.
+    /// `None` on systems that do not report it.
     cpu: Option<Duration>,
 }
 
@@ -63,7 +63,7 @@ impl Clock {
     }
 }
 
-/// CPU time of this thread, which only Linux tells without a library.
+/// CPU time of this thread; without a library only Linux reports it.
 fn cpu_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
@@ -81,17 +81,17 @@ impl fmt::Display for Spent {
     }
 }
 
-/// The headings of [`Spent`].
+/// The headings for [`Spent`].
 const SPENT: &str = "       s    CPU s";
 
-/// What `run` gives, and how long it took.
+/// The result of `run`, and how long it took.
 fn timed<T>(run: impl FnOnce() -> T) -> (T, Spent) {
     let clock = Clock::start();
     let result = run();
     (result, clock.stop())
 }
 
-/// A file's bytes without the `.zst` around them.
+/// A file's bytes, decompressed from `.zst`.
 fn unpacked(path: &Path) -> Vec<u8> {
     let packed = fs::read(path).unwrap();
     let mut bytes = Vec::new();

@@ -12,16 +12,16 @@ use vramscope_synth::Rng;
 
 use crate::{Clock, SPENT, Spent, timed, unpacked};
 
-/// How long each problem is worked at.
+/// Time limit for each problem.
 const TIME: Duration = Duration::from_secs(10);
 
-/// What the buffers of minimalloc's benchmark are to be packed into.
+/// The height into which minimalloc's benchmark must be packed.
 const CAPACITY: u64 = 1_048_576;
 
 /// Buffers of the large problems.
 const MANY: usize = 1_000_000;
 
-/// minimalloc's benchmark: how soon the capacity is met, and how low the search gets.
+/// minimalloc's benchmark: how soon the capacity is reached, and how low the search gets.
 pub(crate) fn benchmark(folder: &Path) {
     println!(
         "minimalloc's benchmark    buffers  within {CAPACITY} bytes: {SPENT}      lowest   no lower   {SPENT}  how"
@@ -46,7 +46,7 @@ pub(crate) fn benchmark(folder: &Path) {
     }
 }
 
-/// Real lives: inductor's pools beside the best packing.
+/// Real lives: inductor's pools compared with the best packing.
 pub(crate) fn eager(folder: &Path) {
     println!(
         "\neager traces              buffers      bound    pools {SPENT}   packed {SPENT}  how"
@@ -69,8 +69,8 @@ pub(crate) fn eager(folder: &Path) {
     }
 }
 
-/// The same lives one after another until there are a million: all that is asked of so many, and one after another. A
-/// million at random, where a thousand are live at once, are harder than any program's.
+/// The same lives repeated one after another until there are a million: both everything computed for so many, and each
+/// greedy packer separately. A million random ones, with a thousand live at once, are harder than any real program's.
 pub(crate) fn many(folder: &Path) {
     println!("\na million buffers         buffers         bound   packed {SPENT}  how");
     let repeated = traces(folder).map(|(name, problem)| (name, repeated(&problem)));
@@ -121,7 +121,7 @@ fn repeated(problem: &Problem) -> Problem {
     all
 }
 
-/// Lives and sizes of all magnitudes, at any time: a thousand are live at once.
+/// Lives and sizes of all magnitudes, at random times: a thousand are live at once.
 fn random() -> Problem {
     let mut random = Rng::new(1);
     let mut of_any_magnitude = |most: u32| {
@@ -137,7 +137,7 @@ fn random() -> Problem {
     problem
 }
 
-/// The best that is found within a time, and how soon that was known to be the best.
+/// The best packing found within a time, and how soon it was known to be optimal.
 fn run(mut packer: Packer, problem: &Problem, most: Duration) -> (Packed, Spent) {
     let clock = Clock::start();
     packer.run(&mut || clock.wall() >= most);

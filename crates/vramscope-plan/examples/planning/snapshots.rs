@@ -11,10 +11,10 @@ use vramscope_synth::training;
 
 use crate::{SPENT, timed};
 
-/// Events of the snapshot that is made up.
+/// Events of the synthetic snapshot.
 const EVENTS: usize = 1_000_000;
 
-/// Events of a real snapshot that takes long enough to be measured.
+/// Fewest events of a real snapshot that takes long enough to measure.
 const FEWEST: usize = 1_000;
 
 /// A training run of a million events, and the pickles in `real`: the first device of each.
@@ -45,10 +45,10 @@ fn measure(name: &str, snapshot: Snapshot) {
         return;
     };
     let settings = ModelSettings::of_device(device);
-    // What every question shares is not the model's, nor the plan's.
+    // Shared by all questions, so not part of the model's or the plan's time.
     let _shared = (device.block_sizes(), device.stream_of(), device.pool_of());
     let (_, model_s) = timed(|| replay(device, &settings, Start::AsRecorded));
-    // Until every bar is known; better packings are looked for as long as one likes.
+    // Until every bar is known; the search for better packings has no end.
     let (_, plan_s) = timed(|| {
         let mut planner = Planner::new(device);
         while !planner.plan().has_all_bars {

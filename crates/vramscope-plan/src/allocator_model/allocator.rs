@@ -1,8 +1,8 @@
 //! The allocator itself: pools of free blocks, best fit, splitting and merging.
 //!
 //! The rules are those of c10/cuda/CUDACachingAllocator.cpp as of torch 2.15, in its terms. `blocks` has its data,
-//! `expandable` the segments that grow, `release` the ways in which memory goes back to CUDA. Older versions differ:
-//! before 2.1 there are no expandable segments, and of equally large blocks they take others (`Ties`).
+//! `expandable` the segments that grow, `release` the ways in which memory is returned to CUDA. Older versions differ:
+//! before 2.1 there are no expandable segments, and they choose differently among equally large blocks (`Ties`).
 //!
 //! Addresses are numbers that a [`Driver`] hands out. They matter only among equally large free blocks.
 
@@ -23,7 +23,7 @@ pub(super) const DEFAULT_SMALL: u32 = 0;
 /// The row of the default pool for large requests.
 pub(super) const DEFAULT_LARGE: u32 = 1;
 
-/// Free or unmapped blocks that a search looks at before it gives up. torch looks at all of them, and genuine programs
+/// Free or unmapped blocks that a search examines before it gives up. torch examines all of them, and genuine programs
 /// have few; a hostile file could have very many.
 pub(super) const LOOK_AT_MOST: usize = 512;
 
@@ -37,7 +37,7 @@ pub(super) trait Driver {
     fn map(&mut self, address: u64, bytes: u64) -> bool;
     /// `cudaFree`, or unmapping.
     fn give_back(&mut self, address: u64, bytes: u64);
-    /// Waits for all streams. Returns the blocks that become free by it.
+    /// Waits for all streams. Returns the blocks that this makes free.
     fn synchronise(&mut self) -> Vec<u32> {
         Vec::new()
     }
@@ -55,13 +55,11 @@ pub(super) struct Reservation {
 /// A request with its size rounded and its pool found.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
-    /// Rounded size.
     pub(super) bytes: u64,
     pub(super) stream: u64,
     pub(super) pool: u32,
 }
 
-/// The allocator of one device.
 pub(super) struct Allocator {
     pub(super) settings: ModelSettings,
     pub(super) blocks: Vec<Block>,
@@ -81,7 +79,7 @@ pub(super) struct Allocator {
     pub(super) active: u64,
     /// Requested bytes of allocated blocks.
     pub(super) requested: u64,
-    /// Number of requests for which all cached memory was given back (`num_alloc_retries`).
+    /// Number of requests for which all cached memory was returned to CUDA (`num_alloc_retries`).
     pub(super) retries: u64,
 }
 
@@ -151,7 +149,7 @@ impl Allocator {
         Some(self.hand_out(found, request, asked))
     }
 
-    /// Obtains memory from CUDA. If there is not enough, it gives cached memory back and tries again.
+    /// Obtains memory from CUDA. If there is not enough, it returns cached memory and tries again.
     fn obtain(&mut self, request: Request, driver: &mut impl Driver) -> Option<u32> {
         if self.settings.collects_garbage() {
             self.collect_garbage(driver);
@@ -192,7 +190,7 @@ impl Allocator {
         Some(row)
     }
 
-    /// The free block for a request: the smallest that is large enough. Among equals the version's rule decides.
+    /// The free block for a request: the smallest that is large enough. Ties are decided by the version's rule.
     pub(super) fn find_free(&self, request: Request) -> Option<u32> {
         let free = &self.pools[request.pool as usize].free;
         let fitting = free.range((request.stream, request.bytes, FIRST, 0)..);
@@ -209,7 +207,7 @@ impl Allocator {
                     row = next.3;
                 }
             } else {
-                // Expandable segments have been switched off since. Existing ones are not used any more.
+                // Expandable segments have been switched off since, and existing ones are no longer used.
                 row = others
                     .find(|key| self.blocks[key.3 as usize].reservation == NONE)?
                     .3;
@@ -235,7 +233,7 @@ impl Allocator {
             .saturating_add(more.map_or(0, |next| next.bytes))
     }
 
-    /// Splits off the remainder if the rules say so, and hands the block out. The block must be in no pool.
+    /// Splits off the remainder if the rules say so, and allocates the block, which must be in no pool.
     fn hand_out(&mut self, row: u32, request: Request, asked: u64) -> u32 {
         let block = self.blocks[row as usize];
         let rest = block.bytes.saturating_sub(request.bytes);

@@ -1,4 +1,4 @@
-//! Blocks, their neighbours in the segment, and the pools that hold them while they are free.
+//! Blocks, their neighbours in the segment, and the pools that contain them while they are free.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -6,7 +6,6 @@ use super::allocator::{Allocator, DEFAULT_LARGE, NONE};
 use super::settings::Ties;
 use vramscope_core::model::PoolId;
 
-/// The use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
     /// Used by the program, or freed by it while another stream may still be using it.
@@ -27,7 +26,6 @@ pub(super) struct Block {
     /// Its neighbours in the segment, or [`NONE`].
     pub(super) prev: u32,
     pub(super) next: u32,
-    /// Row of `pools`.
     pub(super) pool: u32,
     /// The handle's bits. torch orders streams as unsigned numbers.
     pub(super) stream: u64,
@@ -53,7 +51,6 @@ impl Block {
         (self.stream, self.bytes, (self.order, self.address), row)
     }
 
-    /// Whether it is a whole ordinary segment.
     fn is_segment(&self) -> bool {
         self.reservation == NONE && self.prev == NONE && self.next == NONE
     }
@@ -67,9 +64,9 @@ pub(super) struct Pool {
     pub(super) free: BTreeSet<Key>,
     /// Unmapped blocks as (stream, address, block).
     pub(super) unmapped: BTreeSet<(u64, u64, u32)>,
-    /// The free blocks of which at least a part could be given back to CUDA.
+    /// The free blocks of which at least a part could be returned to CUDA.
     pub(super) releasable: BTreeSet<Key>,
-    /// Wholly free segments by the time at which they became free. Only maintained if garbage is collected.
+    /// Entirely free segments by the time at which they became free. Only maintained if garbage is collected.
     pub(super) by_age: BTreeSet<(u64, Key)>,
     /// The sum of the times in `by_age`.
     pub(super) age_sum: u128,
@@ -214,7 +211,6 @@ impl Allocator {
         }
     }
 
-    /// Removes a block from its pool.
     pub(super) fn take_from_pool(&mut self, row: u32) {
         let block = &self.blocks[row as usize];
         let pool = &mut self.pools[block.pool as usize];
@@ -230,7 +226,7 @@ impl Allocator {
         }
     }
 
-    /// Whether at least a part of a free block could be given back to CUDA.
+    /// Whether at least a part of a free block could be returned to CUDA.
     fn is_releasable(&self, row: u32) -> bool {
         let block = &self.blocks[row as usize];
         block.is_segment() || self.whole_pages(block).is_some()

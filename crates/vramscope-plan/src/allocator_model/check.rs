@@ -1,8 +1,8 @@
 //! Compares the model with the recording, event by event, with the file's own settings.
 //!
-//! The recorded CUDA answers for CUDA: a new segment gets its recorded address, and CUDA has no memory where the
-//! recording shows that memory was given back first or that a request failed. After a difference the model takes over
-//! the recorded state, so that one difference is counted once.
+//! The recorded events stand in for CUDA: a new segment gets its recorded address, and CUDA has no memory where the
+//! recording shows that memory was returned first or that a request failed. After a difference the model takes over
+//! the recorded state, so that a difference is counted only once.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -21,10 +21,10 @@ use vramscope_core::model::{Action, PoolId};
 /// The model takes over the recorded state this often at most; later events are not compared.
 const RESYNCHRONISED_AT_MOST: u64 = 1000;
 
-/// The same limit in blocks, of which each time takes over all: as many as a thousand times a genuine program has.
+/// The same limit in blocks, all of which are taken over each time: as many as a thousand times a genuine program has.
 const BLOCKS_TAKEN_OVER_AT_MOST: usize = 2_000_000;
 
-/// After taking over this often, the final state no longer counts as the model's own, because finding out which part is
+/// After taking over this often, the final state no longer counts as the model's own, because determining which part does
 /// would cost as much again.
 const COMPARED_AT_MOST: u64 = 100;
 
@@ -67,11 +67,11 @@ pub enum Difference {
     OtherBlock,
     /// Only one of the two obtained memory from CUDA, or they obtained different memory.
     OtherSegments,
-    /// The two gave back different segments or pages.
+    /// The two returned different segments or pages to CUDA.
     OtherRelease,
     /// A request was served by one of the two and refused by the other.
     OtherRefusal,
-    /// Segments changed in the recording without a call of the program that explains it.
+    /// Segments changed in the recording without any action of the program that explains it.
     Unexplained,
 }
 
@@ -80,12 +80,12 @@ pub enum Difference {
 pub struct Check {
     /// Requests that got the same address.
     pub allocs: Agreement,
-    /// Segment events (obtained, mapped, given back, unmapped) with the same address and size, for the same call.
+    /// Segment events (obtained, mapped, returned, unmapped) with the same address and size, for the same call.
     pub segment_events: Agreement,
     /// Number of segment events of the model that were not recorded.
     pub extra_segment_events: u64,
-    /// The final state's segments, by address and size. Those that the model took over from the recording do not
-    /// count as reproduced.
+    /// The final state's segments, by address and size. Those that the model took over from the recording do not count as
+    /// reproduced.
     pub final_segments: Agreement,
     /// The final state's blocks, by address, size and whether they are active, counted in the same way.
     pub final_blocks: Agreement,
@@ -129,14 +129,14 @@ pub struct CheckRun {
     settings: ModelSettings,
     stepper: Stepper,
     allocator: Allocator,
-    /// By allocation: its block, or [`NONE`].
+    /// The block of each allocation, or [`NONE`].
     blocks: Vec<u32>,
     cuda: RecordedDevice,
     /// Releases by the program whose events are being read.
     meant: Vec<Call>,
     check: Check,
     resynchronised: u64,
-    /// Blocks that were taken over, all times together.
+    /// Number of blocks taken over in total.
     blocks_taken_over: usize,
     taken_over: TakenOver,
     /// The next moment.
@@ -144,7 +144,7 @@ pub struct CheckRun {
 }
 
 impl CheckRun {
-    /// A check that has run no event.
+    /// A check before its first event.
     #[must_use]
     pub fn new(device: Device<'_>, settings: &ModelSettings) -> Self {
         let stepper = device.stepper_at(0);
@@ -166,8 +166,8 @@ impl CheckRun {
         }
     }
 
-    /// Runs events until `is_over`, and at least some. Returns whether the trace has ended. `device` must be the
-    /// one given to [`new`](Self::new).
+    /// Runs events until `is_over` returns true, and at least some. Returns whether the trace has ended. `device` must be
+    /// the one given to [`new`](Self::new).
     pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         let last = device.history.event_count;
         while self.moment <= last {
@@ -278,9 +278,8 @@ impl CheckRun {
         self.finish(device, moment, difference);
     }
 
-    /// Handles the waiting events that come before a request, and returns the request. Frees that complete at its
-    /// beginning are carried out. If memory was given back although a free block fits, only the program can have
-    /// wanted it.
+    /// Handles the waiting events that come before a request, and returns the request. Frees that complete at its beginning
+    /// are carried out. If memory was returned to CUDA although a free block fits, the program must have done it.
     fn prepare(
         &mut self,
         device: Device<'_>,
@@ -293,7 +292,7 @@ impl CheckRun {
             let later = self.cuda.split_off_obtained();
             let resynchronised = self.resynchronised;
             self.settle(device, before);
-            // A state that was taken over contains the later events already, and its blocks have other rows.
+            // A state that was taken over already contains the later events, and its blocks have other rows.
             if self.resynchronised == resynchronised {
                 self.cuda = later;
             }
@@ -388,7 +387,7 @@ impl CheckRun {
     }
 }
 
-/// Addresses of segments and blocks that the model took over from the recording, until something new is there.
+/// Addresses of segments and blocks that the model took over from the recording, until they are replaced.
 #[derive(Default)]
 struct TakenOver {
     segments: BTreeSet<u64>,
@@ -416,7 +415,7 @@ impl TakenOver {
         }
     }
 
-    /// Adds what `recorded` has but `modelled`, which it replaces, lacks.
+    /// Adds everything in `recorded` that `modelled`, which it replaces, lacks.
     fn add(&mut self, modelled: &Allocator, recorded: &Allocator) {
         let modelled = modelled.segments();
         for (address, (bytes, blocks)) in recorded.segments() {

@@ -9,7 +9,7 @@ use vramscope_core::analysis::memory::allocator_rules::SMALL_SEGMENT_BYTES;
 /// Address space of a reservation if the device's size is unknown: more than any device has.
 pub(super) const UNKNOWN_DEVICE_BYTES: u64 = 1 << 40;
 
-/// Blocks that a search for address space looks at before it gives up; see [`LOOK_AT_MOST`].
+/// Blocks that a search for address space examines before it gives up; see [`LOOK_AT_MOST`].
 const BLOCKS_LOOKED_AT: usize = 1 << 12;
 
 impl Allocator {
@@ -58,7 +58,7 @@ impl Allocator {
             })
     }
 
-    /// Whether the blocks from `row` on provide so many free or unmapped bytes. Looks at `steps` blocks at most.
+    /// Whether the blocks from `row` on provide so many free or unmapped bytes. Examines at most `steps` blocks.
     fn has_space(&self, mut row: u32, bytes: u64, steps: &mut usize) -> bool {
         let mut found = 0_u64;
         while let Some(block) = self.blocks.get(row as usize)

@@ -1,9 +1,8 @@
 //! The program's own actions, separated from those of the allocator: requests, frees, `empty_cache()`.
 //!
-//! A trace shows that segments were given back, but not why. Stacks tell for certain: they contain `empty_cache`, or
-//! they equal the stack of the following request. Without stacks, a release directly before memory is obtained from
-//! CUDA, or before a request fails, is taken to serve that request. All others are taken for the program's
-//! `empty_cache()`.
+//! A trace shows that segments were returned to CUDA, but not why. Stacks are conclusive: they contain `empty_cache`, or
+//! they equal the stack of the following request. Without stacks, a release directly before memory is obtained from CUDA, or
+//! before a request fails, is assumed to serve that request. All others are assumed to be the program's `empty_cache()`.
 
 use vramscope_core::analysis::memory::releases::stacks_of_empty_cache;
 use vramscope_core::analysis::recording::Device;
@@ -11,10 +10,8 @@ use vramscope_core::analysis::time::history::{History, NEVER};
 use vramscope_core::ids::{AllocationId, EventId, StackId};
 use vramscope_core::model::{Action, PoolId};
 
-/// An action of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Call {
-    /// A request that was served.
     Malloc(AllocationId),
     /// A request that failed; its size is rounded.
     Refused {
@@ -26,17 +23,16 @@ pub(super) enum Call {
     FreeRequested(AllocationId),
     /// A free that completes: the block can be used again.
     Free(AllocationId),
-    /// `empty_cache()`.
     EmptyCache,
     /// A private pool is released, and nothing will be allocated from it again.
     ReleasePool(PoolId),
-    /// Nothing will be allocated from a private pool again. From here on the allocator may give its memory back.
+    /// Nothing will be allocated from a private pool again. From here on the allocator may return its memory to CUDA.
     Abandon(PoolId),
-    /// No action of the program: the allocator gives memory back for the following request.
+    /// No action of the program: the allocator returns memory to CUDA for the following request.
     ForRequest,
 }
 
-/// The program of one device. It is used together with the device from which it was read.
+/// The actions of a program on one device. Always used with the device from which they were read.
 pub(super) struct Program {
     /// The reason of each run of releases, by the moment of its first event.
     releases: Vec<(u32, Call)>,
@@ -201,8 +197,8 @@ fn is_between(action: Action) -> bool {
     action == Action::FreeCompleted || is_release(action)
 }
 
-/// Whether the event before a moment is the request that a release with this stack served. `has_own` tells whether
-/// frees have stacks of their own.
+/// Whether the event before a moment is the request served by a release with this stack. `has_own`: frees have stacks of
+/// their own.
 fn serves(device: Device<'_>, moment: u32, stack: StackId, has_own: bool) -> bool {
     let (snapshot, history) = (device.snapshot(), device.history);
     let events = &snapshot.events;
@@ -217,7 +213,7 @@ fn serves(device: Device<'_>, moment: u32, stack: StackId, has_own: bool) -> boo
     is_served && (!is_known || after == stack)
 }
 
-/// Frees that complete just before memory is given back for a request.
+/// Frees that complete just before memory is returned to CUDA for a request.
 fn awaited(device: Device<'_>, releases: &[(u32, Call)]) -> Vec<(u32, u32, AllocationId)> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let action = |moment: u32| snapshot.events.action[(history.first_event + moment - 1) as usize];

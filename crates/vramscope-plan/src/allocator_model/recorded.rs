@@ -1,7 +1,7 @@
 //! Turns a recorded state into a modelled allocator.
 //!
-//! A recording does not tell where the address space of an expandable segment begins and ends. All ranges of one pool,
-//! stream and size class are taken for one address space. It begins at the lowest range, because it is filled from
+//! A recording does not show where the address space of an expandable segment begins and ends. All ranges of one pool,
+//! stream and size class are assumed to form one address space. It begins at the lowest range, because it is filled from
 //! there, and extends to the next segment of another pool or stream.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use vramscope_core::analysis::memory::gap::Arena;
 /// An allocator, and the blocks of the recording's allocations in it.
 pub(super) struct Recorded {
     pub(super) allocator: Allocator,
-    /// By allocation: its block, or [`NONE`].
+    /// The block of each allocation, or [`NONE`].
     pub(super) blocks: Vec<u32>,
 }
 
@@ -109,7 +109,7 @@ impl Recorded {
         row
     }
 
-    /// Adds the blocks of a segment behind `last`, which may be [`NONE`]. Returns the last one.
+    /// Adds the blocks of a segment after `last`, which may be [`NONE`]. Returns the last one.
     fn add_segment(
         &mut self,
         segment: &SegmentState,

@@ -32,7 +32,7 @@ pub(super) struct RecordedDevice {
     pub(super) agreeing: u64,
     /// Number of releases of the model that were not recorded.
     pub(super) extra: u64,
-    /// Whether the model asked for memory when none was obtained, or for other memory.
+    /// Whether the model requested memory when none was obtained, or other memory.
     pub(super) missed: bool,
 }
 
@@ -80,7 +80,7 @@ impl RecordedDevice {
         }
     }
 
-    /// Address and bytes of the next obtained memory, if nothing was given back before it.
+    /// Address and bytes of the next obtained memory, if nothing was returned to CUDA before it.
     fn next_obtained(&self) -> Option<(u64, u64)> {
         let &(number, address, bytes) = self.obtained.front()?;
         let release = self.releases.first();

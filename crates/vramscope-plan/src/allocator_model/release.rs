@@ -1,4 +1,4 @@
-//! Gives memory back to CUDA: by garbage collection, for a request that finds no memory, and by `empty_cache()`.
+//! Returns memory to CUDA: by garbage collection, for a request that finds no memory, and by `empty_cache()`.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use super::blocks::{FIRST, Key, LAST};
 use vramscope_core::model::PoolId;
 
 impl Allocator {
-    /// `garbage_collection_threshold`: gives cached large segments back until the reserved bytes are below the
-    /// threshold. Segments that were unused for at least the average time go first.
+    /// `garbage_collection_threshold`: returns cached large segments until the reserved bytes are below the threshold.
+    /// Segments that were unused for at least the average time go first.
     pub(super) fn collect_garbage(&mut self, driver: &mut impl Driver) {
         let allowed = self.settings.allowed_bytes().unwrap_or(u64::MAX);
         let threshold = (self.settings.garbage_collection_threshold * allowed as f64) as u64;
@@ -42,8 +42,8 @@ impl Allocator {
         }
     }
 
-    /// With `max_split_size`: gives back one cached oversize block that is large enough for a request, or else
-    /// several, the largest first. Returns whether that may be enough.
+    /// With `max_split_size`: returns one cached oversize block that is large enough for a request, or else several, the
+    /// largest first. Returns whether that may be enough.
     pub(super) fn release_oversize(&mut self, request: Request, driver: &mut impl Driver) -> bool {
         let Some(least) = self.settings.max_split_bytes else {
             return false;
@@ -79,8 +79,8 @@ impl Allocator {
         sum >= wanted
     }
 
-    /// Waits for all streams and gives back everything wholly free, as `empty_cache()` does, and a request that found
-    /// no memory.
+    /// Waits for all streams and returns everything entirely free, as `empty_cache()` does, and a request that found no
+    /// memory.
     pub(super) fn release_cached(&mut self, driver: &mut impl Driver) {
         for row in driver.synchronise() {
             self.free(row);
@@ -92,7 +92,7 @@ impl Allocator {
         }
     }
 
-    /// Marks a private pool as abandoned: from now on its free memory is released with all other.
+    /// Marks a private pool as abandoned: from now on its free memory is released like all other.
     pub(super) fn abandon(&mut self, id: PoolId) {
         self.abandoned.insert(id);
         for is_small in [true, false] {
@@ -102,7 +102,7 @@ impl Allocator {
         }
     }
 
-    /// Remembers an abandoned pool that has something to release, so that a release need not look at all pools.
+    /// Remembers an abandoned pool that has something to release, so that a release need not examine all pools.
     pub(super) fn give_up(&mut self, row: u32) {
         let pool = &self.pools[row as usize];
         if pool.id.is_private() && !pool.releasable.is_empty() && self.abandoned.contains(&pool.id)
@@ -111,7 +111,7 @@ impl Allocator {
         }
     }
 
-    /// Gives back everything wholly free in a private pool, and marks it as abandoned.
+    /// Returns everything entirely free in a private pool, and marks it as abandoned.
     pub(super) fn release_private(&mut self, id: PoolId, driver: &mut impl Driver) {
         for is_small in [true, false] {
             let row = self.pool_row(id, is_small);

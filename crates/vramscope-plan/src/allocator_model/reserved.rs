@@ -1,4 +1,4 @@
-//! Bytes held from CUDA, in all and by pool and stream.
+//! Bytes held from CUDA, in total and by pool and stream.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use vramscope_core::sorting::SortFew;
 /// Bytes held from CUDA. Every change takes constant time, however many pools and streams there are.
 #[derive(Default)]
 pub(super) struct Reserved {
-    /// Bytes of all pools and streams.
+    /// Total over pools and streams.
     pub(super) bytes: u64,
     arenas: Vec<Held>,
     rows: HashMap<Arena, u32>,

@@ -140,7 +140,7 @@ impl ModelSettings {
         lower_limit(self.capacity_bytes, self.allowed_bytes())
     }
 
-    /// The same with other limits.
+    /// The same settings with other limits.
     #[must_use]
     pub fn with_limits(&self, other: impl Fn(u64) -> u64) -> Self {
         Self {
@@ -167,7 +167,7 @@ impl ModelSettings {
 
     /// The block size for a request, provided that the remainder of the free block is split off.
     pub(super) fn round(&self, bytes: u64) -> u64 {
-        // No device has that much. It keeps sums of block sizes from overflowing.
+        // No device has that much, and it prevents sums of block sizes from overflowing.
         allocator_rules::rounded(bytes.min(1 << 60), &self.roundup_power2_divisions)
     }
 

@@ -1,4 +1,4 @@
-//! What holds after every call, on random programs. What torch did is in `tests/it/allocator_model.rs`.
+//! Invariants after every call, on random programs. Comparisons with torch are in `tests/it/allocator_model.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ fn device(settings: &ModelSettings) -> ModelledDevice {
     }
 }
 
-/// The plain rule, looking at all free blocks: the smallest that fits, of those the oldest segment's, of those the lowest.
+/// The plain rule over all free blocks: the smallest that fits, then the one in the oldest segment, then the lowest.
 fn best_fit(allocator: &Allocator, request: Request) -> Option<u32> {
     let rows = 0..allocator.blocks.len() as u32;
     let free = &allocator.pools[request.pool as usize].free;
@@ -33,7 +33,7 @@ fn best_fit(allocator: &Allocator, request: Request) -> Option<u32> {
         .min_by_key(|row| (block(row).bytes, block(row).order, block(row).address))
 }
 
-/// What each pool and stream holds, block by block.
+/// The memory of each pool and stream, block by block.
 fn held(allocator: &Allocator, live: &[u32]) -> BTreeMap<Arena, u64> {
     let free = allocator.pools.iter().flat_map(|pool| &pool.free);
     let mut held = BTreeMap::new();
@@ -43,7 +43,7 @@ fn held(allocator: &Allocator, live: &[u32]) -> BTreeMap<Arena, u64> {
     held
 }
 
-/// Lists and sums say what the blocks say.
+/// Lists and sums agree with the blocks.
 fn is_consistent(allocator: &Allocator, device: &ModelledDevice, live: &[u32]) {
     let segments = allocator.segments();
     let reserved: u64 = segments.values().map(|segment| segment.0).sum();
@@ -187,7 +187,7 @@ proptest! {
         let peaks = allocator.reserved.peaks();
         prop_assert!(peaks.is_sorted_by(|a, b| a.1 >= b.1));
         prop_assert_eq!(BTreeMap::from_iter(peaks), most);
-        // With nothing live, all of it can go, private pools when they are given up.
+        // With nothing live, everything can be released, private pools once they are given up.
         live.drain(..).for_each(|row| allocator.free(row));
         allocator.release_private(PoolId(0, 1), &mut device);
         allocator.release_cached(&mut device);
@@ -258,7 +258,7 @@ fn pools_that_have_nothing_left_cost_nothing() {
     }
 }
 
-/// As torch 2.15 does it, run: unless it is set, it is as much as a large segment.
+/// As torch 2.15 does when run: unless set, it is as much as a large segment.
 #[test]
 fn how_much_too_large_an_unsplittable_block_may_be() {
     let reserved = |changes: &str| {

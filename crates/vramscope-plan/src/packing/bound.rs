@@ -11,7 +11,7 @@ pub fn lower_bound(problem: &Problem) -> u64 {
     bound(problem, &Sections::of(problem))
 }
 
-/// As [`lower_bound`], with sections that are already known.
+/// Like [`lower_bound`], with sections that are already known.
 pub(super) fn bound(problem: &Problem, sections: &Sections) -> u64 {
     let padded = problem.padded_sizes();
     let totals = sections.totals(&padded);

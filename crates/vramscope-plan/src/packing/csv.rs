@@ -1,8 +1,8 @@
 //! Reads and writes minimalloc's CSV files: problems, and offsets if a file has them.
 //!
-//! A header names the columns: `id,lower,upper,size` and optionally `alignment`, `offset`, `gaps`. A column `end`
-//! instead of `upper` holds the last moment itself. Gaps (times at which a buffer needs nothing, or less) are checked
-//! and counted but not used; a packing that ignores them is still valid.
+//! A header names the columns: `id,lower,upper,size` and optionally `alignment`, `offset`, `gaps`. A column `end` instead
+//! of `upper` contains the last moment itself. Gaps (times at which a buffer needs nothing, or less) are checked and
+//! counted but not used; a packing that ignores them is still valid.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -145,7 +145,6 @@ impl Columns {
     }
 }
 
-/// One line.
 struct Row<'a> {
     columns: &'a Columns,
     record: &'a StringRecord,
@@ -193,7 +192,7 @@ impl Row<'_> {
         let wrong = |_| {
             self.error(
                 column,
-                format!("'{text}' is no whole number from 0 to 2^64"),
+                format!("'{text}' is not a whole number from 0 to 2^64"),
             )
         };
         text.parse().map_err(wrong)
@@ -205,7 +204,7 @@ impl Row<'_> {
         for gap in self.record[column].split_whitespace() {
             let (time, window) = gap.split_once('@').unwrap_or((gap, "0:0"));
             for pair in [time.split_once('-'), window.split_once(':')] {
-                let what = || format!("'{gap}' is no gap; write 3-5 or 3-5@0:64");
+                let what = || format!("'{gap}' is not a gap; write 3-5 or 3-5@0:64");
                 let (low, high) = pair.ok_or_else(|| self.error(column, what()))?;
                 self.parse(low, column)?;
                 self.parse(high, column)?;
@@ -227,7 +226,7 @@ impl Row<'_> {
 fn unread(error: ::csv::Error) -> CsvError {
     let line = error.position().map_or(0, ::csv::Position::line);
     let what = match error.kind() {
-        ::csv::ErrorKind::Utf8 { .. } => "this is no text in UTF-8".to_owned(),
+        ::csv::ErrorKind::Utf8 { .. } => "this is not UTF-8 text".to_owned(),
         ::csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
         } => {
@@ -325,7 +324,7 @@ mod tests {
         );
         assert_eq!(
             error("id,lower,upper,size\nb1,0,3,4\nb2,0,x,4\n"),
-            "line 3, column upper: 'x' is no whole number from 0 to 2^64"
+            "line 3, column upper: 'x' is not a whole number from 0 to 2^64"
         );
         assert_eq!(
             error("id,lower,upper,size\nb1,5,3,4\n"),
@@ -337,7 +336,7 @@ mod tests {
         );
         assert_eq!(
             error("id,lower,upper,size,gaps\nb1,0,3,4,2\n"),
-            "line 2, column gaps: '2' is no gap; write 3-5 or 3-5@0:64"
+            "line 2, column gaps: '2' is not a gap; write 3-5 or 3-5@0:64"
         );
         assert_eq!(
             error("id,lower,upper,size,alignment\nb1,0,3,4,0\n"),

@@ -1,27 +1,27 @@
-//! The offsets that are free at one time, for buffers that are placed in the order of their births: all that was placed
-//! before and overlaps a buffer is live at its birth. So no other time needs to be looked at.
+//! The offsets that are free at one time, for buffers placed in order of birth: every earlier buffer that overlaps the new
+//! one is live at its birth, so no other time needs to be considered.
 
 use super::greedy::{Fit, aligned};
 use crate::ranges::Range;
 
-/// The most gaps in a list; a longer one is cut in two.
+/// Most gaps in a list; a longer list is cut in two.
 const MOST_GAPS: usize = 64;
 
-/// The free offsets, as gaps that do not touch each other, ascending. The last has no end.
+/// The free offsets, as gaps that do not touch, ascending. The last has no end.
 pub(super) struct Free {
-    /// Never empty, and none of them is.
+    /// Neither the outer list nor any inner one is empty.
     lists: Vec<List>,
 }
 
-/// Gaps that follow each other.
+/// Consecutive gaps.
 struct List {
     gaps: Vec<Range>,
-    /// The size of the largest.
+    /// The size of the largest gap.
     largest: u64,
 }
 
 impl Free {
-    /// All offsets.
+    /// With all offsets free.
     pub(super) fn new() -> Self {
         let all = Range {
             start: 0,
@@ -32,8 +32,8 @@ impl Free {
         }
     }
 
-    /// Takes `size` bytes out of the gap that `fit` chooses, and returns their offset. Without another gap they go on top,
-    /// even if that overflows.
+    /// Takes `size` bytes out of the gap that `fit` chooses, and returns their offset. If no gap fits, they go on top, even
+    /// if that overflows.
     pub(super) fn take(&mut self, size: u64, alignment: u64, fit: Fit) -> u64 {
         let (mut at, mut smallest) = (None, u64::MAX);
         'lists: for (list, gaps) in self.lists.iter().enumerate() {
@@ -51,7 +51,7 @@ impl Free {
                 }
             }
         }
-        // The last gap has room for all.
+        // The last gap has room for anything.
         let (list, place) = at.unwrap_or((0, 0));
         let gap = self.lists[list].gaps[place];
         let start = aligned(gap.start, alignment);
@@ -66,7 +66,7 @@ impl Free {
         start
     }
 
-    /// Gives back what was taken.
+    /// Makes a taken range free again.
     pub(super) fn give(&mut self, taken: Range) {
         if taken.start >= taken.end {
             return;
@@ -98,7 +98,7 @@ impl Free {
         self.replace(list, first..last, [free].into_iter());
     }
 
-    /// Replaces gaps of a list, which goes if none is left, and is cut in two if it is too long.
+    /// Replaces gaps of a list. The list is removed if it becomes empty, and cut in two if it becomes too long.
     fn replace(
         &mut self,
         list: usize,
@@ -144,7 +144,7 @@ fn is_endless(gap: &Range) -> bool {
     gap.end == u64::MAX
 }
 
-/// The size of a gap. One without an end is larger than all others.
+/// The size of a gap. A gap without an end is larger than all others.
 fn bytes(gap: &Range) -> u64 {
     if is_endless(gap) {
         return u64::MAX;
@@ -158,7 +158,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against one list of what is taken, with enough gaps for several lists.
+        /// Compared with a single list of taken ranges, with enough gaps for several lists.
         #[test]
         fn takes_as_from_one_list(
             steps in prop::collection::vec((1_u64..40, 0_usize..3, any::<prop::sample::Index>()), 0..900),
@@ -168,7 +168,7 @@ mod tests {
             let mut free = Free::new();
             let mut taken: Vec<Range> = Vec::new();
             for (number, (size, kind, which)) in steps.into_iter().enumerate() {
-                // First mostly taken, then mostly given back.
+                // At first mostly taken, later mostly freed.
                 if !taken.is_empty() && (kind == 0 || kind == 1 && number > 500) {
                     free.give(taken.remove(which.index(taken.len())));
                     continue;

@@ -10,7 +10,7 @@ use super::orders::{Order, Ordered};
 use super::{Packing, Problem, Sections, padded};
 use crate::ranges::{Range, Ranges, leading};
 
-/// Buffers placed between two looks at the clock; each takes a few microseconds.
+/// Buffers placed between two checks of the clock; each takes a few microseconds.
 const BUFFERS_PER_LOOK: usize = 16;
 
 /// The choice among gaps that are large enough. Without one, a buffer goes on top.
@@ -18,7 +18,7 @@ const BUFFERS_PER_LOOK: usize = 16;
 pub enum Fit {
     /// The lowest gap.
     First,
-    /// The smallest gap; of equals the lowest.
+    /// The smallest gap, and the lowest of equal ones.
     Best,
 }
 
@@ -42,29 +42,27 @@ pub fn greedy(problem: &Problem, order: Order, fit: Fit) -> Packing {
     greedy.into_packing()
 }
 
-/// One greedy packer at work.
 pub(super) struct Greedy {
     order: Ordered,
     /// Number of buffers placed so far: the beginning of `order`.
     placed: usize,
     fit: Fit,
-    /// What sizes are rounded up to ([`Problem::padding`]).
+    /// Sizes are rounded up to this ([`Problem::padding`]).
     padding: u64,
     taken: Taken,
     packing: Packing,
 }
 
-/// The offsets that are taken.
+/// The taken offsets.
 enum Taken {
-    /// At the birth of the last buffer, if they are placed in the order of their births; with the buffers that are live
-    /// then, by their death.
+    /// For buffers placed in order of birth: the offsets free at the last birth, and the live buffers by their death.
     Now(Free, BinaryHeap<Reverse<(u64, u32)>>),
-    /// In any section, and room for a list.
+    /// For any other order: the taken offsets in every section, and a buffer for a list.
     Ever(Occupied, Ranges),
 }
 
 impl Greedy {
-    /// A packer that has placed nothing yet.
+    /// A packer before its first buffer.
     pub(super) fn new(problem: &Problem, sections: &Sections, order: Order, fit: Fit) -> Self {
         Self {
             taken: match order {
@@ -87,7 +85,6 @@ impl Greedy {
         self.packing.height
     }
 
-    /// Whether everything is placed.
     pub(super) fn is_done(&self) -> bool {
         self.placed == self.order.len()
     }
@@ -154,11 +151,9 @@ impl Greedy {
     }
 }
 
-/// Free bytes between occupied ranges.
 struct Gap {
-    /// Its first byte.
     top: u64,
-    /// The first offset in it that is aligned.
+    /// Its first aligned offset.
     offset: u64,
     /// Its end, if something lies above it.
     end: Option<u64>,
@@ -176,7 +171,7 @@ struct Gaps<'a> {
 
 impl<'a> Gaps<'a> {
     fn new(mut lists: Vec<&'a [Range]>, size: u64, alignment: u64) -> Self {
-        // The list with most ranges rules out most offsets. Asking it first saves looking at the others.
+        // The longest list rules out most offsets, so trying it first avoids searching the others.
         lists.sort_unstable_by_key(|list| Reverse(list.len()));
         Self {
             lists,
@@ -222,7 +217,7 @@ pub(super) fn first_fit(lists: Vec<&[Range]>, size: u64, alignment: u64) -> u64 
     Gaps::new(lists, size, alignment).next().offset
 }
 
-/// The offset in the smallest gap; of equals in the lowest. The last, endless one is taken only if there is no other.
+/// The offset in the smallest gap, and the lowest of equal ones. The last, endless gap is used only if there is no other.
 fn smallest(mut gaps: Gaps<'_>) -> u64 {
     let mut best: Option<(u64, u64)> = None;
     loop {

@@ -1,31 +1,30 @@
-//! The occupied ranges of offsets in each section: a gap is found without looking at every buffer that overlaps in
-//! time.
+//! The occupied ranges of offsets in each section, to find a gap without examining every buffer that overlaps in time.
 //!
-//! They are kept in a tree over the sections. Buffers are packed densely, so the ranges of a node soon merge into a few,
-//! however many buffers they come from. Its leaves are some sections each, as most buffers live for a few sections only:
+//! They are stored in a tree over the sections. Buffers are packed densely, so the ranges of a node soon merge into a few,
+//! however many buffers they come from. Each leaf covers several sections, because most buffers live for only a few:
 //! lists for each section would take several times the memory of the buffers.
 
 use super::Sections;
 use crate::ranges::{Range, Ranges, insert};
 
-/// The most births and deaths in a leaf of several sections. With fewer a packing of millions takes more memory, with more
-/// it takes longer; in tests there are leaves of few sections, too.
+/// Most births and deaths in a leaf of several sections. With fewer a packing of millions takes more memory, with more it
+/// takes longer; in tests there are leaves of few sections, too.
 const MOST_IN_LEAF: u32 = if cfg!(test) { 5 } else { 256 };
 
 /// The occupied offsets of each section.
 pub(super) struct Occupied {
-    /// By section, and for the time after the last: twice the number of its leaf, and one more if the leaf begins before
-    /// it. Edges of lives are told in these numbers.
+    /// For each section and for the time after the last: twice the number of its leaf, plus one if the leaf begins before
+    /// it. Edges of lives are given by these numbers.
     edge_of: Vec<u32>,
-    /// Room for leaves, a power of two. Node `n` has the children `2n` and `2n + 1`.
+    /// Capacity in leaves, a power of two. Node `n` has the children `2n` and `2n + 1`.
     leaves: usize,
-    /// By node: the ranges occupied in any of its sections, except those that `all` of an ancestor has.
+    /// By node: the ranges occupied in any of its sections, except those in `all` of an ancestor.
     any: Vec<Ranges>,
     /// By node: the ranges that a single buffer occupies in all of its sections.
     all: Vec<Ranges>,
     /// Leaf by leaf, the buffers that are live in some of its sections but not in all.
     some: Vec<u32>,
-    /// By leaf: where its part of `some` begins, and the number of buffers there.
+    /// By leaf: the start of its part of `some`, and the number of buffers in it.
     some_at: Vec<(u32, u32)>,
 }
 
@@ -33,7 +32,7 @@ pub(super) struct Occupied {
 pub(super) type Placed = (usize, usize, Range);
 
 impl Occupied {
-    /// An empty one for buffers with these lives.
+    /// Nothing occupied yet, for buffers with these lives.
     pub(super) fn new(sections: &Sections) -> Self {
         let (edge_of, used) = leaves(sections);
         let leaves = used.next_power_of_two();
@@ -62,7 +61,7 @@ impl Occupied {
     }
 
     /// The ranges occupied in any of the sections `begin..end`. Each list is ascending; lists may overlap each other.
-    /// `placed` tells about a buffer, and `room` is for a list that is made here.
+    /// `placed` describes a placed buffer, and `room` is used for a list made here.
     pub(super) fn within<'a>(
         &'a self,
         (begin, end): (usize, usize),
@@ -116,7 +115,7 @@ impl Occupied {
         (self.edge_of[begin] as usize, self.edge_of[end] as usize)
     }
 
-    /// The leaves of which these sections are a part.
+    /// The leaves that these sections cover only partly.
     fn parted(&self, begin: usize, end: usize) -> [Option<usize>; 2] {
         let (begin, end) = self.edges(begin, end);
         let part = |edge: usize| (edge % 2 == 1).then_some(edge / 2);
@@ -124,7 +123,7 @@ impl Occupied {
         [left, right.filter(|_| right != left)]
     }
 
-    /// The smallest set of nodes that together cover those of these sections that are whole leaves.
+    /// The smallest set of nodes that cover the leaves which these sections cover entirely.
     fn covered(&self, begin: usize, end: usize) -> impl Iterator<Item = usize> + use<> {
         let (begin, end) = self.edges(begin, end);
         let (mut begin, mut end) = (begin.div_ceil(2) + self.leaves, end / 2 + self.leaves);
@@ -160,7 +159,8 @@ impl Occupied {
     }
 }
 
-/// Cuts time into leaves: [`Occupied::edge_of`], and their number. A section with many births or deaths is a leaf of its own.
+/// Divides time into leaves: [`Occupied::edge_of`], and their number. A section with many births or deaths is a leaf of its
+/// own.
 fn leaves(sections: &Sections) -> (Vec<u32>, usize) {
     let mut edges = vec![0_u32; sections.count + 1];
     for (&begin, &end) in sections.begin.iter().zip(&sections.end) {
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Sections of buffers that live in these.
+    /// The sections of buffers that live in these.
     fn sections(lives: impl Iterator<Item = (usize, usize)>, count: usize) -> Sections {
         let (begin, end) = lives.unzip();
         Sections { begin, end, count }

@@ -14,17 +14,17 @@ use crate::ranges::leading;
 pub enum Order {
     /// By birth: the only order open to an allocator that does not know the future.
     Program,
-    /// The largest first; of equals the one that lives longest.
+    /// The largest first, of equal ones the longest-lived.
     Size,
     /// The largest product of size and duration first.
     Area,
-    /// The one that lives longest first; of equals the largest.
+    /// The longest-lived first, of equal ones the largest.
     Duration,
-    /// The one that overlaps most others in time first; of equals the largest.
+    /// The one that overlaps most others in time first, of equal ones the largest.
     Conflicts,
-    /// The one that is live at the highest total of live bytes first; of equals the one with the largest area.
+    /// The one that is live at the highest total of live bytes first, of equal ones that with the largest area.
     ContentionArea,
-    /// The one that is live at the highest total of live bytes first; of equals the one that lives longest.
+    /// The one that is live at the highest total of live bytes first, of equal ones the longest-lived.
     ContentionDuration,
     /// Sections by live bytes, the highest first; within each, its buffers from the largest down (Pisarchyk and Lee,
     /// arXiv 2001.03288).
@@ -60,16 +60,16 @@ impl fmt::Display for Order {
     }
 }
 
-/// Buffers in the order in which they are placed. Those that are equal by the first key are sorted by the others when
-/// their turn comes: to sort a million at once would block for long, and a copy of all keys take much memory.
+/// Buffers in order of placement. Those with equal first keys are sorted by the other keys when needed: sorting a million
+/// at once would block for long, and a copy of all keys would take much memory.
 pub(super) struct Ordered {
     rows: Vec<u32>,
-    /// Number of rows, from the first on, that are sorted.
+    /// Number of sorted rows at the beginning.
     sorted: usize,
     keys: Keys,
 }
 
-/// What an order sorts by, with what has to be known for it.
+/// The keys of an order, with the data needed to compute them.
 enum Keys {
     Program,
     Size,
@@ -108,12 +108,11 @@ impl Ordered {
         }
     }
 
-    /// Number of buffers.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The buffer at a place, which is not beyond the first that was never asked for.
+    /// The buffer at a position: at most one beyond those requested so far.
     pub(super) fn get(
         &mut self,
         problem: &Problem,
@@ -136,7 +135,7 @@ impl Ordered {
 }
 
 impl Keys {
-    /// The key of a buffer that counts most.
+    /// The most significant key of a buffer.
     fn first(&self, problem: &Problem, sections: &Sections, buffer: usize) -> u64 {
         match self {
             Self::Program => problem.lower[buffer],
@@ -151,7 +150,7 @@ impl Keys {
         }
     }
 
-    /// Sorts buffers that are equal by that.
+    /// Sorts buffers with equal first keys.
     fn sort(&self, problem: &Problem, rows: &mut [u32]) {
         let size = |buffer: u32| Reverse(problem.size[buffer as usize]);
         let duration = |buffer: u32| Reverse(duration(problem, buffer as usize));
@@ -181,10 +180,10 @@ fn area(problem: &Problem, buffer: usize) -> u128 {
 
 /// For each buffer, the section of its life with the most live bytes.
 struct Busiest {
-    /// By buffer: that section's rank. 0 is the section with the most live bytes of all; of equals the earlier comes
-    /// first. The number of sections stands for a buffer that is never live.
+    /// By buffer: that section's rank. 0 is the section with the most live bytes, and of equal ones the earliest. The number
+    /// of sections stands for a buffer that is never live.
     rank: Vec<u32>,
-    /// By rank, the first rank of as many live bytes.
+    /// By rank, the first rank with as many live bytes.
     equal: Vec<u32>,
 }
 
@@ -232,7 +231,7 @@ impl Busiest {
         }
     }
 
-    /// Sort key of buffers by the live bytes in that section, the most first.
+    /// Sort key of buffers by the live bytes in that section, most first.
     fn place(&self, buffer: usize) -> u64 {
         let rank = self.rank[buffer];
         self.equal

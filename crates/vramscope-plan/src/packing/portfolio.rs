@@ -1,29 +1,29 @@
-//! Runs greedy packers one after another and keeps the lowest result: all 16, or three if there are many buffers.
+//! Runs greedy packers one after another, and stores the lowest result: all 16, or three if there are many buffers.
 
 use super::greedy::{Fit, Greedy};
 use super::orders::Order;
 use super::{Method, Packed, Problem, Sections};
 
-/// From this number of buffers on, only [`LARGE`] run.
+/// From this many buffers on, only [`LARGE`] run.
 const LARGE_BUFFERS: usize = 1 << 17;
 
-/// The packers that are fast and mostly good. Best fit is not among them because it has to look at every gap.
+/// Packers that are fast and usually good. Best fit is not among them because it has to examine every gap.
 const LARGE: [(Order, Fit); 3] = [
     (Order::Program, Fit::First),
     (Order::Size, Fit::First),
     (Order::ContentionDuration, Fit::First),
 ];
 
-/// The greedy packers that have not run yet.
+/// The greedy packers still to run.
 pub(super) struct Portfolio {
     pub(super) bound: u64,
-    /// In reverse order of their turns.
+    /// The last one is the next to run.
     left: Vec<(Order, Fit)>,
     current: Option<(Greedy, Method)>,
 }
 
 impl Portfolio {
-    /// The packers for a problem of so many buffers; none has run.
+    /// The packers for a problem of so many buffers.
     pub(super) fn new(bound: u64, buffers: usize) -> Self {
         let fits = |order| [(order, Fit::First), (order, Fit::Best)];
         let mut left: Vec<_> = match buffers {
@@ -38,8 +38,8 @@ impl Portfolio {
         }
     }
 
-    /// Works until `is_over`, until all have run, or until the bound is reached. Returns whether it is done. A packer
-    /// that gets as high as the best result so far is given up.
+    /// Works until `is_over` returns true, until all have run, or until the bound is reached. Returns whether it is done. A
+    /// packer that gets as high as the best result so far is given up.
     pub(super) fn run(
         &mut self,
         problem: &Problem,

@@ -1,7 +1,7 @@
 //! Exact search for a packing within a given height.
 //!
-//! * `core` sets aside the buffers that fit wherever all others lie (the sizes of those that overlap them tell).
-//!   They are placed last. Of a training run this leaves little to search.
+//! * `core` sets aside the buffers that fit wherever all others lie, judged by the sizes of those that overlap them. They
+//!   are placed last. For a training run this leaves little to search.
 //! * The rest falls into parts (`part`) that share no moment, and each part is searched by itself. Parts of more than
 //!   2,048 buffers are not: nothing could be proved about them in reasonable time, and greedy packers come close to
 //!   the bound on them.
@@ -74,7 +74,7 @@ impl Search {
         }
     }
 
-    /// Searches until `is_over`. Every call makes some progress.
+    /// Searches until `is_over` returns true. Every call makes some progress.
     pub fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> SearchResult {
         let Some(core) = self.core.as_ref().filter(|_| !self.is_impossible) else {
             return SearchResult::Impossible;

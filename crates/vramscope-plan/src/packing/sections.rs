@@ -1,15 +1,15 @@
-//! Time cut into sections, such that two buffers overlap in time if and only if they share a section.
+//! Divides time into sections, such that two buffers overlap in time if and only if they share a section.
 
 use super::Problem;
 use crate::ranges::leading;
 
-/// With no more times than this for each buffer, those at which buffers are born and die are kept as bits.
+/// With at most this many times per buffer, births and deaths are stored as bits.
 const TIMES_PER_BUFFER: u64 = 16;
 
 /// The life of each buffer of a problem, in sections.
 ///
-/// A new section begins with the first birth after a death. So all buffers of a section are live at the same time,
-/// namely at its last birth. There are never more sections than buffers, and mostly far fewer.
+/// A new section begins with the first birth after a death. So all buffers of a section are live at the same time, namely
+/// at its last birth. There are never more sections than buffers, and usually far fewer.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub struct Sections {
     /// First section of each buffer.
@@ -21,7 +21,7 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Computes the sections of a problem in O(n log n), or in O(n) where times are as dense as the moments of a recording.
+    /// Computes the sections of a problem in O(n log n), or in O(n) if times are as dense as the moments of a recording.
     #[must_use]
     pub fn of(problem: &Problem) -> Self {
         let lives = || problem.lower.iter().zip(&problem.upper);
@@ -37,7 +37,7 @@ impl Sections {
             end: vec![0; problem.size.len()],
             count: begins.len(),
         };
-        // Buffers mostly come in order of birth, and live short.
+        // Buffers usually come in order of birth, and live briefly.
         let mut after = 0;
         for (buffer, (&lower, &upper)) in lives()
             .enumerate()
@@ -91,7 +91,7 @@ fn sparse_begins<'a>(lives: impl Iterator<Item = (&'a u64, &'a u64)> + Clone) ->
     begins
 }
 
-/// [`sparse_begins`] of lives between two times: one bit per time for births and one for deaths, instead of sorting them.
+/// [`sparse_begins`] for lives between two times: one bit per time for births and one for deaths, instead of sorting.
 fn dense_begins<'a>(
     lives: impl Iterator<Item = (&'a u64, &'a u64)>,
     first: u64,

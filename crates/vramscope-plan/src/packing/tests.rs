@@ -1,11 +1,11 @@
-//! What the tests of packing share, and the greedy packers against the slow, obvious ones.
+//! Shared code for the tests of packing, and the greedy packers compared with slow, obvious ones.
 
 use proptest::prelude::*;
 
 use super::orders::Ordered;
 use super::*;
 
-/// Up to `most` buffers in a short time, some never live, some of size 0, half of them aligned.
+/// Up to `most` buffers within a short time, some never live, some of size 0, half of them aligned.
 pub(super) fn problems(most: usize) -> impl Strategy<Value = Problem> {
     let alignment = prop_oneof![Just(1_u64), Just(4), Just(6), Just(8)];
     let buffer = (0_u64..12, 0_u64..8, 0_u64..20, alignment);
@@ -34,7 +34,7 @@ pub(super) fn stacked(problem: &Problem) -> Packing {
         packing.offset.push(offset);
         packing.height = packing.height.max(offset + size);
     }
-    // What is empty does not raise the height, so what lies on top of it may not be at the height.
+    // An empty buffer does not raise the height, so one on top of it may be below the height.
     let ends = packing
         .offset
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn stacked(problem: &Problem) -> Packing {
     packing
 }
 
-/// A greedy packer as one would write it down.
+/// A greedy packer in its most obvious form.
 fn obvious(problem: &Problem, order: &[usize], fit: Fit) -> Packing {
     let mut offsets = vec![0; problem.size.len()];
     let mut placed: Vec<usize> = Vec::new();
@@ -86,7 +86,7 @@ fn obvious(problem: &Problem, order: &[usize], fit: Fit) -> Packing {
     }
 }
 
-/// The orders as packers.py has them.
+/// The orders as in packers.py.
 fn obvious_order(problem: &Problem, order: Order) -> Vec<usize> {
     use std::cmp::Reverse;
     let all = 0..problem.size.len();
@@ -140,7 +140,7 @@ fn obvious_order(problem: &Problem, order: Order) -> Vec<usize> {
     buffers
 }
 
-/// Whether a buffer takes anything: where the others lie is no matter.
+/// Whether a buffer takes any room. If not, the positions of the others do not matter to it.
 fn matters(problem: &Problem, buffer: usize) -> bool {
     problem.size[buffer] > 0 && problem.lower[buffer] < problem.upper[buffer]
 }

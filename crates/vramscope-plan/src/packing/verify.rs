@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{Packing, Problem};
 
-/// What is wrong with a packing. Buffers are named by their index in the problem.
+/// What is wrong with a packing. Buffers are given by their index in the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Columns have unequal lengths.

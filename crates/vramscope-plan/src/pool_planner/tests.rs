@@ -1,4 +1,4 @@
-//! Laws; what torch itself says is compared in `tests/it/pools.rs`.
+//! Invariants; comparisons with torch itself are in `tests/it/pools.rs`.
 
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ proptest! {
 
 #[test]
 fn deep_trees_need_no_stack() {
-    // Each is live with all before it and a little smaller than what is left: each splits the last hole.
+    // Each is live with all before it and slightly smaller than the remaining hole, so each splits the last hole.
     let buffer = |i: u64| Buffer {
         size: 1 << 20 >> (i / 1000),
         life: Range {

@@ -3,7 +3,6 @@
 use super::{ALIGN_BYTES, Node, PoolOffset};
 use crate::ranges::{Range, Ranges, insert};
 
-/// A buffer to place in a tree.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub(super) buffer: usize,
@@ -29,7 +28,6 @@ struct Growing {
 
 enum Kind {
     Leaf(usize),
-    /// Unused bytes.
     Empty,
     /// Children that use the same bytes at different times.
     Temporal(Vec<usize>),
@@ -81,7 +79,7 @@ impl Tree {
         false
     }
 
-    /// Appends a block behind everything else.
+    /// Appends a block after everything else.
     pub(super) fn append(&mut self, block: Block) {
         let leaf = self.leaf(block);
         let right = self.temporal(leaf);
@@ -184,8 +182,8 @@ impl Tree {
     }
 }
 
-/// Whether a block's life overlaps one of these ranges. An empty life overlaps a range around it, and also one that
-/// begins with it, as in PyTorch, which asks from the tree's side.
+/// Whether a block's life overlaps one of these ranges. An empty life overlaps a range around it, and also one that begins
+/// with it, as in PyTorch, which tests from the tree's side.
 fn overlaps(ranges: &[Range], life: Range) -> bool {
     let behind = ranges.partition_point(|range| range.start <= life.start);
     let before = ranges[..behind]
@@ -221,7 +219,7 @@ impl Tree {
     pub(super) fn finish(mut self, mut tell: impl FnMut(usize, u64)) -> Finished {
         let sizes = self.collapse();
         let mut nodes = Vec::new();
-        // Nodes to lay out: the node, its offset, and its parent with the number that it has there.
+        // Nodes to lay out: the node, its offset, and its parent with its index there.
         let mut open = vec![(self.root, 0_u64, None)];
         while let Some((at, offset, above)) = open.pop() {
             let place = nodes.len();

@@ -1,4 +1,4 @@
-//! What the replays with suggested settings amount to: one finding, or none.
+//! Concludes from the replays with suggested settings: one finding, or none.
 
 use super::{Baseline, Verdict, WhatIf, baseline};
 use vramscope_core::analysis::recording::Device;
@@ -13,13 +13,14 @@ use vramscope_core::units::{Bytes, Percent};
 const LEAST_IDLE_PERCENT: u64 = 5;
 /// The least share of reserved memory, in percent, that settings must save to be advised.
 const LEAST_SAVED_PERCENT: u64 = 1;
-/// The least share of it, in percent, that is more than good to know: a healthy program keeps some memory for its next step.
+/// Savings of at least this share of it, in percent, deserve a warning: a healthy program keeps some memory for its next
+/// step.
 const MUCH_PERCENT: u64 = 5;
-/// And at least so many bytes.
+/// They must also be at least this many bytes.
 const MUCH_BYTES: u64 = 256 << 20;
 
-/// Whether replays with other settings may conclude something: a request failed, or 5 % of what was reserved at most was
-/// idle then.
+/// Whether replays with other settings may lead to a conclusion: a request failed, or at least 5 % of the reserved memory
+/// was idle at its peak.
 #[must_use]
 pub fn is_worth_replaying(device: Device<'_>) -> bool {
     let reserved = device.history.most_reserved_bytes();
@@ -28,7 +29,7 @@ pub fn is_worth_replaying(device: Device<'_>) -> bool {
         || (idle >= SMALLEST_BYTES && is_share(idle, LEAST_IDLE_PERCENT, reserved))
 }
 
-/// The finding that the replays amount to; `None` if they are refused, or were [not worth
+/// The conclusion from the replays; `None` if they are refused, or were [not worth
 /// it](is_worth_replaying). `tried` are the replays with the baseline's suggestions, in any order.
 #[must_use]
 pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> Option<Finding> {
@@ -42,7 +43,7 @@ pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> 
         baseline,
         tried: tried.len() as u64,
     };
-    // To serve one request of a pass that needs more than there is helps nobody.
+    // Serving one request of a pass that needs more than the device has helps nobody.
     let serves =
         |row: &&WhatIf| first.is_none() && row.rescued > baseline.own.rescued && row.rank().0 == 0;
     let reserved = baseline.error.reserved_bytes;
@@ -65,7 +66,7 @@ pub fn conclusion(device: Device<'_>, baseline: &Baseline, tried: &[WhatIf]) -> 
     )
 }
 
-/// The same, with all replays made now: it takes seconds for a million events.
+/// [`conclusion`], with all replays made now, which takes seconds for a million events.
 #[must_use]
 pub fn concluded(device: Device<'_>) -> Option<Finding> {
     let (baseline, tried) = replays(device)?;
@@ -97,7 +98,7 @@ fn best<'a>(
     good.min_by_key(|row| (row.changes.matches(',').count(), row.peak_reserved_bytes))
 }
 
-/// Bytes by which less would be reserved than was measured.
+/// The reduction of the peak of reserved bytes compared with the measured peak.
 fn saved_bytes(row: &WhatIf) -> u64 {
     row.change_bytes.min(0).unsigned_abs()
 }
@@ -108,7 +109,7 @@ fn active_then(device: Device<'_>) -> u64 {
     history.active_bytes_at(reserved_peak(history))
 }
 
-/// What was reserved at that moment and not active.
+/// Reserved bytes at that moment that were not active.
 fn idle_bytes(device: Device<'_>) -> u64 {
     let reserved = device.history.most_reserved_bytes();
     reserved.saturating_sub(active_then(device))
@@ -122,9 +123,8 @@ fn is_share(bytes: u64, percent: u64, whole: u64) -> bool {
 struct Case<'a> {
     device: Device<'a>,
     baseline: &'a Baseline,
-    /// The first pass that a failed request ended, if what follows needs more than there is.
+    /// The first pass that a failed request ended, if the rest of the pass needs more than the device has.
     first: Option<FirstPass>,
-    /// Number of replays.
     tried: u64,
 }
 
@@ -248,7 +248,7 @@ impl Case<'_> {
         }
     }
 
-    /// How much of what was reserved at most was idle then.
+    /// The share of the reserved memory that was idle at its peak.
     fn idle(&self) -> String {
         let reserved = self.device.history.most_reserved_bytes();
         let idle = idle_bytes(self.device);
@@ -264,7 +264,7 @@ impl Case<'_> {
         )
     }
 
-    /// How wrong the model may be.
+    /// The possible error of the model.
     fn error(&self) -> String {
         match self.baseline.error.largest_bytes() {
             0 => "The model is exact on this recording.".to_owned(),
@@ -276,7 +276,7 @@ impl Case<'_> {
     }
 }
 
-/// The advice beside the variable that is to be copied.
+/// The advice next to the variable to copy.
 const SETTING: &str = "Set the variable before the program starts. From torch 2.9 on it is PYTORCH_ALLOC_CONF; the \
                        older name still works, with a warning.";
 

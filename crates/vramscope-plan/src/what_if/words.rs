@@ -1,4 +1,4 @@
-//! Sentences on what a what-if amounts to.
+//! Sentences about the result of a what-if.
 
 use super::{ModelError, Verdict, WhatIf};
 use crate::allocator_model::{Allowed, ModelSettings};
@@ -18,7 +18,7 @@ pub(super) fn verdict(row: &WhatIf, own: &WhatIf, error: ModelError) -> String {
     };
     match row.verdict {
         Verdict::WithinError => format!(
-            "{peak} On this recording the model may be wrong by {}: take it for no difference.",
+            "{peak} On this recording the model may be wrong by {}: treat it as no difference.",
             Bytes(error.largest_bytes())
         ),
         Verdict::TooClose => {

@@ -1,4 +1,4 @@
-//! The allocator model beside what torch did: one program under many settings, recorded over fakecuda by
+//! The allocator model compared with torch: one program under many settings, recorded over fakecuda by
 //! `tests/make/allocator.py`, the other fixtures, and real files.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl TorchRun {
         self.recording.device(0).unwrap()
     }
 
-    /// Its settings with the device it had, which no file tells.
+    /// Its settings with the device it had, which no file states.
     fn settings(&self) -> ModelSettings {
         let is_small = self.name.starts_with("pressure") && !self.name.contains("fraction");
         let mut changes = format!("capacity={}MiB", if is_small { 420 } else { 8192 });
@@ -36,7 +36,7 @@ impl TorchRun {
         settings.with_changes(&changes).unwrap()
     }
 
-    /// Each request and free: what, bytes, and the moment after it.
+    /// Each request and free: action, bytes, and the moment after it.
     fn calls(&self) -> Vec<(Action, u64, u32)> {
         let (events, history) = (&self.recording.snapshot.events, self.device().history);
         let first = history.first_event as usize;
@@ -47,7 +47,6 @@ impl TorchRun {
     }
 }
 
-/// The runs of `allocator.py` by name.
 fn runs() -> BTreeMap<String, TorchRun> {
     let runs = files::fixtures_in("allocator").into_iter().map(|file| {
         let name = file.name.trim_start_matches("allocator/");
@@ -58,8 +57,8 @@ fn runs() -> BTreeMap<String, TorchRun> {
     runs.collect()
 }
 
-/// Replays one run's program under the settings of another: what is reserved after each call, and which requests
-/// are refused, must be what torch did there.
+/// Replays one run's program under the settings of another: the reserved bytes after each call, and the refused requests,
+/// must match that run.
 fn foretell(from: &TorchRun, to: &TorchRun) {
     let really_reserved = to.device().history;
     let outcome = replay(from.device(), &to.settings(), Start::Afresh);
@@ -100,11 +99,11 @@ fn foretell(from: &TorchRun, to: &TorchRun) {
     );
 }
 
-/// The proof of what-ifs: every setting foretold from the recording under every other.
+/// The proof of what-ifs: every setting predicted from the recording under every other.
 #[test]
 fn torch_under_other_settings_is_foretold() {
     let runs = runs();
-    // Where requests were refused, their frees are missing.
+    // If requests were refused, their frees are missing.
     let complete = |run: &&TorchRun| run.calls().iter().all(|call| call.0 != Action::Oom);
     let sources: Vec<_> = runs.values().filter(complete).collect();
     assert!(sources.len() >= 12 && runs.len() >= 18);
@@ -156,7 +155,7 @@ fn every_event_of_older_versions() {
     assert!(compared > 60);
 }
 
-/// How closely the model follows real programs. The doc of `allocator_model` has the table.
+/// How closely the model follows real programs. The docs of `allocator_model` have the table.
 #[test]
 fn real_files() {
     for file in files::real_files() {
@@ -185,7 +184,7 @@ fn real_files() {
             check.peak_error() * 100.0
         );
         if file.name.starts_with("Wedsonlin__") {
-            // Ten allocations lie elsewhere in the model; where from is not known yet.
+            // Ten allocations lie elsewhere in the model; the reason is not known yet.
             assert_eq!(
                 (check.allocs.agreeing, check.allocs.recorded),
                 (7_581, 7_591)
@@ -194,7 +193,7 @@ fn real_files() {
         } else if !is_made_up {
             assert_full(&file.name, &check);
             assert_eq!(check.differences, BTreeMap::new(), "{}", file.name);
-            // The others had cached before the recording what a replay from empty does not know of.
+            // Before the recording the others had cached memory that a replay from empty does not know about.
             let is_exact = ["bolongcheng", "silmont2000"]
                 .iter()
                 .any(|who| file.name.contains(who));
@@ -204,7 +203,7 @@ fn real_files() {
     }
 }
 
-/// Replays and checks a trace beside a segment with one block.
+/// Replays and checks a trace that has a segment with one block.
 fn replay_nonsense(trace: &[String], start: u64, bytes: u64, is_expandable: bool) {
     let segment = format!(
         r#"{{"device": 0, "address": {start}, "total_size": {bytes}, "stream": 0, "is_expandable": {is_expandable}, "segment_type": "large",
@@ -258,7 +257,7 @@ fn replay_nonsense(trace: &[String], start: u64, bytes: u64, is_expandable: bool
     }
 }
 
-/// A free that waits for a release stays behind when the release makes the model take over the recorded state.
+/// A free that waits for a release remains when the release makes the model take over the recorded state.
 #[test]
 fn a_taken_over_state_has_the_waiting_frees() {
     let entries = [
@@ -303,7 +302,7 @@ fn entry() -> impl Strategy<Value = String> {
     )
 }
 
-/// An entry of a trace. An event out of memory has the address as the device's free memory.
+/// An entry of a trace. An out-of-memory event has the device's free memory in place of the address.
 fn event(action: &str, address: u64, size: u64, stream: i64, pool: u64) -> String {
     let key = if action == "oom" {
         "device_free"
@@ -318,15 +317,15 @@ fn event(action: &str, address: u64, size: u64, stream: i64, pool: u64) -> Strin
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Neither a replay nor a check minds nonsense.
+    /// Neither a replay nor a check fails on nonsense.
     #[test]
     fn nonsense_is_replayed(trace in prop::collection::vec(entry(), 0..80), start in any::<u64>(), bytes in any::<u64>(), is_expandable: bool) {
         replay_nonsense(&trace, start, bytes, is_expandable);
     }
 }
 
-/// Where model and recording differ at every request, the work is bounded by the blocks taken over, not by the number
-/// of differences.
+/// If model and recording differ at every request, the work is bounded by the blocks taken over, not by the number of
+/// differences.
 #[test]
 fn little_is_taken_over_where_there_are_many_blocks() {
     const STREAMS: u64 = 3000;

@@ -1,4 +1,4 @@
-//! What replays with other settings amount to, in scenarios and in real files.
+//! Conclusions from replays with other settings, in scenarios and in real files.
 
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::report::findings::{Finding, FindingKind, Severity};
@@ -42,7 +42,7 @@ fn told(found: &Finding) -> (Severity, &str, Option<&str>) {
     (found.severity, &found.title, variable)
 }
 
-/// The setting of a saving, and what it saves against what was measured.
+/// The setting of a saving, and the saving compared with the measured peak.
 fn saved(found: &Finding) -> (&str, String) {
     let setting = found.setting.as_ref().unwrap();
     let replayed = setting.replayed.as_ref().unwrap();
@@ -99,7 +99,7 @@ fn nothing_to_conclude() {
     assert_eq!(of_scenario("state-only"), None, "no trace");
 }
 
-/// Less is never reserved than was active at most, so that no more is promised than was idle.
+/// The reserved peak is never below the active peak, so no saving may exceed what was idle.
 #[test]
 fn no_saving_exceeds_what_is_idle() {
     let (mut savings, mut refused) = (0, 0);
@@ -134,7 +134,7 @@ fn no_saving_exceeds_what_is_idle() {
     assert!(savings > 1, "{savings} savings, {refused} refused");
 }
 
-/// Real files, where there are some: the bytes saved, as the table of what-ifs has them.
+/// Real files, if available: the bytes saved, as in the table of what-ifs.
 #[test]
 fn real_files() {
     for file in files::real_files() {
@@ -184,7 +184,7 @@ fn its_place_among_findings() {
     assert_eq!(overview.findings[0].kind, FindingKind::Replay);
     let title = &overview.findings[0].title;
     assert!(title.contains("would be reserved with expandable_segments:True, not"));
-    // A twentieth is no verdict.
+    // A twentieth does not make a verdict.
     let verdict = overview.verdict();
     assert!(
         verdict.starts_with("At the peak, 5.36 GiB: 4.11 GiB KV cache"),

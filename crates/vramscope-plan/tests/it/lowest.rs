@@ -20,7 +20,7 @@ fn problem(file: &str) -> Arc<Problem> {
     Arc::new(read(bytes.as_slice()).unwrap().problem)
 }
 
-/// The lowest packing, which is found at the bound.
+/// The lowest packing, which is at the bound.
 fn optimum(problem: &Arc<Problem>) -> u64 {
     let mut packer = Packer::new(problem.clone());
     assert!(packer.run(&mut || false));
@@ -31,7 +31,7 @@ fn optimum(problem: &Arc<Problem>) -> u64 {
     best.packing.height
 }
 
-// A, B, E, G and H take too long where nothing is optimised; `cargo xtask bench planning` has them.
+// A, B, E, G and H take too long in unoptimised builds; `cargo xtask bench planning` has them.
 #[test]
 fn the_benchmark_fits_into_its_capacity() {
     const CAPACITY: u64 = 1_048_576;

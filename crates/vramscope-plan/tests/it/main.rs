@@ -12,7 +12,7 @@ mod pool_planner;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_synth::files::File;
 
-/// What a file holds, prepared for questions.
+/// The recording in a file, ready for analysis.
 fn recorded(file: &File) -> Recording {
     match vramscope_core::decode(&file.bytes[..]) {
         Ok(snapshot) => Recording::of(snapshot),

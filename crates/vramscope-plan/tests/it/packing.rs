@@ -1,11 +1,11 @@
-//! Packing against minimalloc's benchmark, and against what an independent program made of it.
+//! Packing compared with minimalloc's benchmark and with the results of an independent program.
 
 use serde_json::Value;
 use vramscope_plan::packing::csv::{read, write};
 use vramscope_plan::packing::{Fit, Order, greedy, lower_bound, verify};
 use vramscope_synth::files::fixtures_dir;
 
-/// Each order, as packers.json calls it.
+/// The name of each order in packers.json.
 const NAMES: [(Order, &str); 8] = [
     (Order::Program, "program order (online)"),
     (Order::Size, "size desc"),

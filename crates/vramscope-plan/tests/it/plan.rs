@@ -1,4 +1,4 @@
-//! Plans of all files and of random ones: bars that ascend and add up, packings that hold, and the peaks of an obvious
+//! Plans of all files and of random ones: bars that ascend and add up, valid packings, and the peaks of an obvious
 //! reference.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use crate::recorded;
 /// Slices of work after which searching ends.
 const SLICES: usize = 50;
 
-/// Plans each device in slices and looks at every stage.
+/// Plans each device in slices, and checks every stage.
 fn check(name: &str, recording: &Recording) {
     for device in recording.devices() {
         let mut planner = Planner::new(device);
@@ -49,7 +49,7 @@ fn check(name: &str, recording: &Recording) {
         check_modelled(name, &planner);
         for (problem, found) in planner.problems().iter().enumerate() {
             let packed = planner.packed(problem).unwrap();
-            // What is larger than all addresses together has no problem.
+            // A packing larger than the address space has no problem.
             if packed.packing.height == u64::MAX {
                 continue;
             }
@@ -64,7 +64,7 @@ fn check(name: &str, recording: &Recording) {
     }
 }
 
-/// Before any work the first bar is there, and no other.
+/// Before any work, only the first bar is known.
 fn check_steps_from_the_start(name: &str, planner: &Planner, history: &History) {
     let bytes = planner.plan().steps.iter().map(|step| step.bytes);
     let peak = history.peak_bytes().min(i64::MAX.unsigned_abs());
@@ -117,7 +117,7 @@ fn check_steps(name: &str, planner: &Planner, history: &History) {
     assert!(most(plan.waiting.peak_without_bytes) <= plan.steps[0].bytes);
 }
 
-/// The model's peaks of places, beside the device's.
+/// The model's peaks of pools and streams, compared with the device's.
 fn check_modelled(name: &str, planner: &Planner) {
     let modelled: Option<Vec<u64>> = (planner.plan().arenas.iter())
         .map(|arena| arena.modelled_bytes)
@@ -136,7 +136,7 @@ fn check_modelled(name: &str, planner: &Planner) {
     assert_arenas(name, own);
 }
 
-/// A device needs no less than each place, and no more than all places.
+/// A device needs at least as much as each of its pools and streams, and at most as much as all together.
 fn assert_arenas(name: &str, row: &WhatIf) {
     let peaks = row.arenas.iter().map(|arena| arena.peak_reserved_bytes);
     let device = row.peak_reserved_bytes;
@@ -151,7 +151,7 @@ fn sum(bytes: impl Iterator<Item = u64>) -> u128 {
     bytes.map(u128::from).sum()
 }
 
-/// The places against an obvious reference: each allocation looked at, at each birth.
+/// The problems compared with an obvious reference that visits each allocation at each birth.
 fn check_problems(name: &str, device: Device<'_>, planner: &Planner) {
     let table = &device.history.allocations;
     let problems = planner.problems();
@@ -314,7 +314,7 @@ fn check_what_ifs(name: &str, device: Device<'_>, baseline: &Baseline) {
             "{name}: {changes}"
         );
     }
-    // With no more than it is said to need, nothing is refused; with less than is live, something is.
+    // With the stated need as capacity nothing is refused; with less than the live bytes something is.
     let limited = |bytes| baseline.what_if(device, &format!("capacity={bytes}"));
     let enough = limited(own).unwrap();
     assert!(enough.refused <= baseline.own.refused.max(1), "{name}");
@@ -330,7 +330,7 @@ fn check_what_ifs(name: &str, device: Device<'_>, baseline: &Baseline) {
     }
 }
 
-/// What fits is sure only by more than the model may be wrong by.
+/// Whether something fits is certain only beyond the model's error.
 fn check_close_ones(
     name: &str,
     baseline: &Baseline,
@@ -348,7 +348,7 @@ fn check_close_ones(
         "{name}"
     );
     let is_close = |row: &WhatIf| row.verdict == Verdict::TooClose;
-    // Below what is live with as much less to have, nothing can fit.
+    // With a capacity that is below the live bytes by that much, nothing can fit.
     if let Some(least) = own.peak_reserved_bytes.checked_sub(own.free_bytes_at_peak)
         && own.refused == 0
         && 0 < error

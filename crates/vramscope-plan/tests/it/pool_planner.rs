@@ -1,4 +1,4 @@
-//! Inductor's pools against torch 2.15's own planner: every offset, size, tree and live range.
+//! Inductor's pools compared with torch 2.15's own planner: every offset, size, tree and live range.
 
 use std::io::Read;
 
@@ -16,7 +16,7 @@ fn unpacked(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Devices by their names, numbered as they come.
+/// Numbers devices by name, in order of appearance.
 fn device_number(devices: &mut Vec<String>, name: &Value) -> u32 {
     let name = name.as_str().unwrap().to_owned();
     let at = devices
@@ -82,7 +82,7 @@ fn every_plan_is_torchs() {
     }
 }
 
-/// A pool as the reference shows it.
+/// A pool in the format of the reference.
 fn shown(
     plan: &Plan,
     at: usize,
@@ -134,7 +134,7 @@ fn tree(plan: &Plan, nodes: &[Node], at: usize, records: &[Value]) -> Value {
     }
 }
 
-/// What torch's planner needs for real lives, and for a benchmark that is hard to pack.
+/// The needs of torch's planner for real lives, and for a benchmark that is hard to pack.
 #[test]
 fn totals_are_torchs_for_any_problem() {
     let eager = [("gpt6_train", 78_904_260), ("gpt6_generate", 1_968_128)];

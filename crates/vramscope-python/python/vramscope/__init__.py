@@ -1,8 +1,8 @@
 """See what GPU memory was used for.
 
-``open()`` reads a memory snapshot of PyTorch, ``record()`` makes one, ``dry_run()`` does without a GPU. Answers are those of the command ``vramscope``
-(``--json``), tables go to polars, DuckDB and pyarrow without a copy. Sizes are in bytes, times in
-microseconds. A *moment* is a number of events and means the state after them; 0 is before the first.
+``open()`` reads a memory snapshot of PyTorch, ``record()`` makes one, ``dry_run()`` makes one without a GPU. Answers are
+those of the command ``vramscope`` (``--json``); tables go to polars, DuckDB and pyarrow without a copy. Sizes are in
+bytes, times in microseconds. A *moment* is a number of events and means the state after them; 0 is before the first.
 """
 
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """The version, once it is wanted: what finds it takes as long to import as all of this."""
+        """The version, looked up on first use: importing the lookup takes as long as everything else here."""
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib.metadata import version

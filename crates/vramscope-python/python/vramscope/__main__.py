@@ -10,7 +10,7 @@ from ._vramscope import run
 
 def main() -> int:
     """Runs the program with this process's arguments, and returns its exit code."""
-    # Else Ctrl-C would become an exception here when the program has ended, also one that it has dealt with.
+    # Otherwise Ctrl-C would become an exception here after the program has ended, even if the program handled it.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run(["vramscope", *sys.argv[1:]])

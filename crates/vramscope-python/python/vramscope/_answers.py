@@ -1,4 +1,4 @@
-"""The types of answers. They are what ``vramscope COMMAND --json`` prints; ``vramscope man json`` describes each key.
+"""The types of answers, as printed by ``vramscope COMMAND --json``; ``vramscope man json`` describes each key.
 
 New keys may appear at any time. ``None`` stands for unknown. Keys end with their unit: ``_bytes``, ``_us``
 (microseconds; ``time_us`` since the Unix epoch), ``_share`` (0 to 1). A moment is a number of events.
@@ -15,7 +15,7 @@ class _About(TypedDict):
 
 
 class Part(_About, total=False):
-    """What every answer has: what it is about, and only where there are any, notes and what is damaged in the file."""
+    """Common to all answers: the subject and, if there are any, notes and damage in the file."""
 
     notes: List[str]
     damage: List[Dict[str, Any]]
@@ -89,7 +89,7 @@ class _Event(Part, total=False):
 class At(_Event):
     """The event at a moment, and the memory after it: ``vramscope at``.
 
-    Moment 0 has no event, and an event may have no stack. ``segments`` is there where the file tells of them.
+    Moment 0 has no event, and an event may have no stack. ``segments`` exists if the file has segments.
     """
 
     moment: int
@@ -103,7 +103,7 @@ class At(_Event):
     around: List[Around]
 
 
-# "try" is a word of Python's, which the other form of the declaration cannot have as a key.
+# "try" is a Python keyword, which the other form of the declaration cannot have as a key.
 Finding = TypedDict(
     "Finding",
     {
@@ -121,7 +121,7 @@ Finding.__doc__ = "Something that stands out, with its figures, what it may mean
 
 
 class Phase(TypedDict):
-    """The peak of a phase, which is inferred."""
+    """The peak of an inferred phase."""
 
     peak_bytes: int
     peak_moment: int

@@ -1,7 +1,7 @@
 """The page of all ranks, which the front end of torch's debug server shows on rank 0.
 
-It runs in the front end's own process, so the training never waits for a reader. That server has no password and does not
-look who asks: so data is given only to a page of its own, under a name that is this machine's.
+It runs in the front end's own process, so the training never waits for a reader. That server has no password and does
+not check who asks, so data is returned only to its own page, under one of this machine's names.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _HEADER = "X-Vramscope"
 """A page of another origin cannot send this without asking first, and torch's server grants no such thing."""
 
 _LEAST_AGE_S = 0.1
-"""However many readers there are, ranks are asked ten times a second at most."""
+"""However many readers there are, ranks are queried at most ten times a second."""
 
 _WAIT_S = 0.5
-"""Ranks that take longer do not keep the others from being shown."""
+"""Ranks that take longer do not delay the others."""
 
 _STATE_TIMEOUT_S = 10.0
 _THREADS = 64
@@ -67,7 +67,7 @@ class Odd(TypedDict):
 
 
 class Ranks:
-    """All ranks of the job, as the front end asks them. Threads may share it."""
+    """All ranks of the job, queried by the front end. Threads may share it."""
 
     def __init__(self, store: Any, world: int, key: str, dump_timeout_s: float) -> None:
         self._store = store
@@ -81,11 +81,11 @@ class Ranks:
         self._pool = ThreadPoolExecutor(max(1, min(world, _THREADS)), "vramscope")
         self._lock = threading.Lock()
         self._refreshed_s = float("-inf")
-        # Proxies are for the world outside.
+        # Proxies are for the outside world.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def rows(self) -> List[Row]:
-        """What all ranks say now. Those that do not answer soon have their last answer, and why."""
+        """All ranks' current answers. Ranks that do not answer soon keep their last answer, with the reason."""
         with self._lock:
             if time.monotonic() - self._refreshed_s >= _LEAST_AGE_S:
                 self._refresh()
@@ -146,7 +146,7 @@ class Ranks:
         """Where the rank's worker server listens, as it wrote into the job's store."""
         if rank not in self._addresses:
             name = f"rank{rank}"
-            # Asked for a name that is not there, the store waits for minutes.
+            # The store waits for minutes for a missing name.
             if not self._store.check([name]):
                 raise RuntimeError(f"rank {rank} has not started its debug server")
             self._addresses[rank] = self._store.get(name).decode()
@@ -154,7 +154,7 @@ class Ranks:
 
 
 def odd_ones(rows: Sequence[Row]) -> List[Odd]:
-    """The ranks that are far from the others, at most one for each measure, as the viewer's table across ranks tells."""
+    """The ranks that are far from the others, at most one per measure, by the rule of the viewer's table across ranks."""
     devices = [(row["rank"], one) for row in rows for one in (row["state"] or {"devices": []})["devices"]]
     found: List[Odd] = []
     for measure in _MEASURES:
@@ -177,9 +177,9 @@ def odd_ones(rows: Sequence[Row]) -> List[Odd]:
 
 
 class RanksHandler:
-    """What torch's front end asks of a handler (``torch.distributed.debug._frontend.DebugHandler``).
+    """What torch's front end expects from a handler (``torch.distributed.debug._frontend.DebugHandler``).
 
-    It has no base class: this module is imported where there is no torch, and is sent to the front end's process.
+    It has no base class: this module is also imported without torch, and is sent to the front end's process.
 
     Attributes:
         fetch_timeout: Seconds that a snapshot may take; torch sets it.
@@ -196,7 +196,7 @@ class RanksHandler:
 
     def routes(self) -> List[Any]:
         """The addresses that it answers."""
-        # torch asks for them once, in the process of the front end.
+        # torch calls this once, in the front end's process.
         store = importlib.import_module("torch.distributed.debug._store")
         self._ranks = Ranks(store.tcpstore_client(), store.get_world_size(), self._key, self.fetch_timeout)
         route = importlib.import_module("torch.distributed.debug._frontend").Route
@@ -216,7 +216,7 @@ class RanksHandler:
         return self._answer().decode()
 
     def dump_filename(self) -> str:
-        """How these dumps' names begin, by which ``enabled_dumps`` chooses them."""
+        """Prefix of these dumps' names, by which ``enabled_dumps`` chooses them."""
         return "vramscope"
 
     def _all_ranks(self) -> Ranks:
@@ -238,7 +238,7 @@ class RanksHandler:
 
     def _state(self, request: Any) -> bytes:
         refuse_strangers(request.headers, self._hosts, must_be_own=True)
-        # Ten lines a second would bury what the program itself logs.
+        # Ten lines a second would bury the program's own log.
         request.log_message = lambda *_: None
         return self._answer()
 
@@ -261,8 +261,8 @@ class Refused(Exception):
 def refuse_strangers(headers: Mapping[str, str], hosts: frozenset[str], must_be_own: bool = False) -> None:
     """Fails for a request that comes from another page, or by a name that is not this machine's.
 
-    A page elsewhere can have a browser ask for any address, and one whose name it has point to this machine would read
-    the answers. Names that nobody else can own are safe: addresses as numbers, ``localhost``, the machine's own.
+    Another page can make a browser request any address, and could read the answers under a name that it points to this
+    machine. Names that nobody else can own are safe: numeric addresses, ``localhost``, the machine's own name.
     """
     name = (urlsplit("//" + (headers.get("Host") or "")).hostname or "").lower()
     own = socket.gethostname().lower()

@@ -1,7 +1,7 @@
 """What a rank answers through torch's debug server: its allocator's figures, and a snapshot on request.
 
-torch calls the handlers from threads of its own, beside the training. They hold Python's lock while they work, and
-must not change what the program does. Whoever asks has to know the job's key: torch's worker server listens without a
+torch calls the handlers from its own threads, during the training. They hold Python's lock while they work, and
+must not change what the program does. Callers have to know the job's key: torch's worker server listens without a
 password, and any web page could post to it.
 """
 
@@ -37,16 +37,16 @@ class DeviceState(TypedDict):
     reserved_bytes: int
     peak_reserved_bytes: int
     retries: int
-    """Requests that succeeded only after cached memory was given back to the device."""
+    """Requests that succeeded only after cached memory was released to the device."""
     ooms: int
     """Requests that failed for lack of memory."""
     free_bytes: Optional[int]
-    """What the device has left, for all processes; None if it does not say."""
+    """Free memory of the device, for all processes; None if unknown."""
     total_bytes: Optional[int]
 
 
 class RankState(TypedDict):
-    """What a rank says of itself. Devices of which it has no memory are left out."""
+    """A rank's answer. Devices on which it has no memory are left out."""
 
     rank: int
     host: str
@@ -59,7 +59,7 @@ class RankState(TypedDict):
 
 
 _key = b""
-"""What a request must bring; empty until ``register()``, and then nothing is answered."""
+"""The key that a request must contain. Empty until ``register()``; until then nothing is answered."""
 
 _registered = False
 """torch keeps a handler for the life of the process, and refuses a second one of its name."""
@@ -69,25 +69,25 @@ _dumping = threading.Lock()
 
 
 def register(key: str) -> None:
-    """Has this rank answer requests that bring this key."""
+    """Makes this rank answer requests with this key."""
     global _key, _registered
     _key = key.encode()
     if not _registered:
         module = _record._torch()._C._distributed_c10d
         for name, answer in ((STATE, _answer_state), (DUMP, _answer_dump)):
             handler = _handler(answer)
-            # torch 2.15 lets go of a handler when Python has ended, and the last one to do so aborts the process.
+            # torch 2.15 releases a handler after Python has ended, and releasing the last one aborts the process.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(handler))
             module._register_handler(name, handler)
         _registered = True
 
 
 def state() -> RankState:
-    """The allocator's figures now, without its blocks: what they cost does not depend on how much is allocated."""
+    """The allocator's current figures, without its blocks, so that the cost does not depend on how much is allocated."""
     devices: List[DeviceState] = []
     is_recording = False
     torch = sys.modules.get("torch")
-    # A question would make a context on the device, which takes hundreds of MB of its memory.
+    # A query would create a context on the device, which takes hundreds of MB of its memory.
     if torch is not None and torch.cuda.is_initialized():
         is_recording = _record._is_recording("cuda")
         with _beside_captures():
@@ -131,8 +131,8 @@ def _of_device(torch: Any, index: int) -> List[DeviceState]:
 
 @contextmanager
 def _beside_captures() -> Iterator[None]:
-    """While another thread captures a CUDA graph, calls that the driver takes for unsafe would make it fail, whichever
-    thread makes them. A thread in relaxed mode is exempt; ours asks only for figures."""
+    """While another thread captures a CUDA graph, calls that the driver considers unsafe would make the capture fail,
+    whichever thread makes them. A thread in relaxed mode is exempt; ours only queries figures."""
     try:
         exchange = ctypes.CDLL("libcuda.so.1").cuThreadExchangeStreamCaptureMode
     except (OSError, AttributeError):
@@ -147,7 +147,7 @@ def _beside_captures() -> Iterator[None]:
 
 
 def dump(events: bool) -> bytes:
-    """A snapshot as torch pickles it: with what was recorded, or the blocks alone, which takes far less time.
+    """A snapshot as torch pickles it: with the recorded events, or only the blocks, which takes far less time.
 
     Other threads of this process wait while it is made.
 
@@ -173,7 +173,7 @@ def _answer_dump(request: Any, response: Any) -> None:
 
 
 def _handler(answer: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """A handler that answers those who know the key. No exception reaches torch's thread."""
+    """A handler that answers callers who know the key. No exception reaches torch's thread."""
 
     def handle(request: Any, response: Any) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Asking whether a program would fit before there is a GPU: ``vramscope dry-run`` in a process of its own."""
+"""Whether a program would fit, before there is a GPU: runs ``vramscope dry-run`` in a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ sys.argv[:] = [file]
 found = runpy.run_path(file) if name == "__main__" else vars(importlib.import_module(name))
 found[function]()
 """
-"""Calls a function of a module. That of a program is run under another name than its own."""
+"""Calls a function of a module. A program's file is run under another name than ``__main__``."""
 
 
 def dry_run(
@@ -34,7 +34,7 @@ def dry_run(
     rank: Optional[int] = None,
     world: Optional[int] = None,
 ) -> Dict[str, Any]:
-    """Runs a program without a GPU over a stand-in for CUDA, and tells whether it would fit: ``vramscope dry-run``.
+    """Runs a program without a GPU over a stand-in for CUDA, and says whether it would fit: ``vramscope dry-run``.
 
         answer = vramscope.dry_run(["python", "train.py", "--batch-size", "8"], gpu="rtx4090")
         answer["fits"], answer["reserved_bytes"]
@@ -42,12 +42,12 @@ def dry_run(
         vramscope.dry_run(["python", "train.py", "--batch-size", "{}"], fit=(1, 64))["largest_that_fits"]
 
     The program is a command, or a function without arguments. A function is called in a new process, in which its
-    module is imported, or its file is run without what stands below ``if __name__ == "__main__"``; so it cannot be a
-    lambda, an inner function or one of a notebook. Nothing of this process is shared, and no GPU of it is touched.
+    module is imported, or its file is run without the part below ``if __name__ == "__main__"``; so it cannot be a
+    lambda, an inner function or defined in a notebook. Nothing is shared with this process, and no GPU is touched.
 
-    Returns the answer about the process that reserved most: ``verdict``, ``fits`` (``None`` if that cannot be told),
+    Returns the answer about the process that reserved most: ``verdict``, ``fits`` (``None`` if unknown),
     ``active_bytes``, ``reserved_bytes`` and the tables that ``vramscope man json`` describes. ``output`` keeps the
-    snapshot. What the program prints goes to standard error. A program that fails for another reason than memory,
+    snapshot. The program's output goes to standard error. A program that fails for another reason than memory,
     or cannot be run, raises ``SnapshotError``; so does a range in which nothing fits.
     """
     command = [os.fspath(word) for word in (_called(program) if callable(program) else program)]

@@ -1,4 +1,4 @@
-"""Numbers that users give, looked at before anything is done with them."""
+"""Checks numbers given by users before anything is done with them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Type
 
 
 def whole(value: Any, rule: str, least: int, error: Type[ValueError] = ValueError) -> int:
-    """The number, also numpy's; ``rule`` says in words what it must be.
+    """The number, which may be numpy's; ``rule`` says in words what it must be.
 
     Raises:
-        TypeError: It is no whole number.
+        TypeError: It is not a whole number.
         ValueError: It is below ``least``; or an error of that kind.
     """
     wrong = f"{rule}, not {value!r}"
@@ -18,7 +18,7 @@ def whole(value: Any, rule: str, least: int, error: Type[ValueError] = ValueErro
         number = operator.index(value)
     except TypeError:
         raise TypeError(wrong) from None
-    # Who writes True forgot the number.
+    # True stands for a forgotten number.
     if isinstance(value, bool):
         raise TypeError(wrong)
     if number < least:

@@ -1,7 +1,7 @@
 """Recording with PyTorch's own recorder, and the names of the files.
 
-It must never make a program worse: settings that were there stay, an exception of the program is never replaced by one
-of ours, and a file is there only when it is complete.
+It must never harm a program: existing settings stay, an exception of the program is never replaced by one
+of ours, and a file appears only when it is complete.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     PathLike = Union[str, os.PathLike[str]]
 
 _MAX_OOM_FILES = 16
-"""A program that catches the error and tries again may fail thousands of times; the first failures tell most."""
+"""A program that catches the error and tries again may fail thousands of times; the first failures say most."""
 
 _RANKS = (
     ("RANK", "WORLD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("SLURM_PROCID", "SLURM_NTASKS"),
 )
-"""The variables in which launchers tell a process its rank and the number of ranks."""
+"""The variables in which launchers pass a process its rank and the number of ranks."""
 
 _active: List[Recording] = []
-"""Recordings that are open, the innermost last."""
+"""Open recordings, innermost last."""
 
 _observed: List[Any] = []
-"""What our observer of failed requests is attached to: torch cannot detach one."""
+"""The backends that our observer of failed requests is attached to: torch cannot detach one."""
 
 
 class RecordingWarning(UserWarning):
-    """A file could not be written, or nothing could be recorded; the program goes on."""
+    """A file could not be written, or nothing could be recorded; the program continues."""
 
 
 def record(
@@ -67,32 +67,32 @@ def record(
                 recording.step()
 
     In names, ``{rank}``, ``{world}``, ``{step}``, ``{pid}``, ``{host}`` and ``{time}`` (``20260131-235959``, when the
-    recording began) stand for what they say. In a job of several ranks a name without ``{rank}`` and ``{pid}`` gets
-    ``rank3_`` in front, so that no rank overwrites another's file. Files named as other programs name theirs:
+    recording began) are replaced by their values. In a job of several ranks a name without ``{rank}`` and ``{pid}`` gets
+    ``rank3_`` in front, so that no rank overwrites another's file. To name files as other programs do:
 
         torchtitan   memory_snapshot/iteration_{step}/rank{rank}_memory_snapshot.pickle
                      on_oom=memory_snapshot/iteration_{step}_exit/rank{rank}_memory_snapshot.pickle
         Megatron-LM  snapshot.pickle, on_oom=oom_rank-{rank}_snapshot.pickle
         verl         mem_snapshots/{time}/periodic_rank{rank}_pid{pid}.pickle
 
-    If memory is being recorded already, it goes on with its settings, also afterwards; else recording ends with the
-    block. Without a GPU nothing is recorded, with a ``RecordingWarning``. An exception of the block always passes.
+    If memory is already being recorded, that continues with its own settings, even afterwards; otherwise recording ends
+    with the block. Without a GPU nothing is recorded, with a ``RecordingWarning``. An exception of the block always passes.
 
     Args:
-        path: The file that the block leaves behind. Folders are made.
+        path: The file to write at the end of the block. Folders are created.
         on_oom: Whether a request that fails for lack of memory is written at once, before anything is freed: to
             ``oom_`` and the name, or to this path. Also if the program catches the error; at most 16 files.
         every: Write a file at each step whose number is a multiple of this; ``path`` should contain ``{step}``.
         step: The number of the step before the first.
-        max_entries: The most events that are kept; older ones are dropped.
+        max_entries: Maximum number of events stored; older ones are dropped.
         stacks: ``"all"``, with C++ frames: memory of the backward pass has no others. ``"python"`` is written
             sooner, since names of C++ frames are looked up only then, which takes minutes for a million events.
         backend: ``"cuda"`` (also ROCm), or another module of torch with a recorder of this kind: ``"xpu"``, ``"npu"``.
         options: Further arguments of ``torch.cuda.memory._record_memory_history``.
 
     Raises:
-        ValueError: An argument makes no sense, such as the path of a folder; before anything is recorded.
-        TypeError: An argument is of a wrong type.
+        ValueError: An argument is invalid, such as the path of a folder; raised before anything is recorded.
+        TypeError: An argument has a wrong type.
         ModuleNotFoundError: The block begins, and there is no torch.
     """
     return Recording(
@@ -138,7 +138,7 @@ class Recording:
         self._began = ""
         self._is_ours = False
         self._oom_files = 0
-        # Fails here, and not after hours, for a name with an unknown field and for a folder's.
+        # Fails here, and not after hours, for a name with an unknown field or that of a folder.
         for name in [path] if isinstance(on_oom, bool) else [path, on_oom]:
             if str(name).endswith(os.sep) or self._named(Path(name)).is_dir():
                 raise ValueError(f"{str(name)!r} is a folder: name a file in it")
@@ -152,7 +152,7 @@ class Recording:
             _warn(f"torch.{self._backend} has {lack}: nothing is recorded")
             return self
         self._memory = memory
-        # torch 2.15 asked whether it records before its allocator is there ends the process with SIGSEGV.
+        # torch 2.15 crashes (SIGSEGV) when asked whether it records before its allocator exists.
         initialise = getattr(module, "init", None)
         if initialise is not None:
             initialise()
@@ -180,13 +180,13 @@ class Recording:
             _warn(f"cannot write {self._path}: {problem}")
         finally:
             self._stop()
-            # What is dumped from here on would have no events, in place of the file that has them.
+            # A later dump would have no events, and would replace the file that has them.
             self._memory = None
 
     def step(self, number: Optional[int] = None) -> int:
         """Begins a step: the next one, or the one of this number. Returns its number.
 
-        With ``every``, a multiple of it is written to a file; where that fails, the program goes on. Outside the block
+        With ``every``, multiples of it write a file; if that fails, the program continues. Outside the block
         nothing is written.
         """
         self._step = self._step + 1 if number is None else number
@@ -209,7 +209,7 @@ class Recording:
         return self._write(self._path if path is None else Path(path))
 
     def _write(self, path: Path, prefix: str = "") -> Path:
-        """Writes a file under a temporary name, then gives it its own."""
+        """Writes a file under a temporary name, then renames it."""
         place = self._named(path)
         place = place.with_name(prefix + place.name)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -276,7 +276,7 @@ class Recording:
 
 
 def _warn(text: str, calls: int = 1) -> None:
-    """Warns, also where warnings are errors: that would hide the program's own error. The program is so many calls away."""
+    """Warns, even if warnings are errors, which would hide the program's own error. The program is ``calls`` levels up."""
     try:
         warnings.warn(f"vramscope: {text}", RecordingWarning, stacklevel=2 + calls)
     except RecordingWarning:
@@ -284,7 +284,7 @@ def _warn(text: str, calls: int = 1) -> None:
 
 
 def _torch() -> Any:
-    """The user's torch, which is no dependency of this package."""
+    """The user's torch, which is not a dependency of this package."""
     try:
         return importlib.import_module("torch")
     except ModuleNotFoundError as missing:
@@ -295,13 +295,13 @@ def _torch() -> Any:
 
 
 def _is_recording(backend: str) -> bool:
-    """Whether memory is being recorded. A torch that cannot tell (2.0) is taken for one that does not."""
+    """Whether memory is being recorded. A torch that cannot tell (2.0) counts as not recording."""
     is_enabled: Optional[Callable[[], bool]] = getattr(_torch()._C, f"_{backend}_isHistoryEnabled", None)
     return bool(is_enabled()) if is_enabled is not None else False
 
 
 def _switch(memory: Any, on: bool, settings: Dict[str, Any]) -> None:
-    """Begins or ends recording, in the words of this torch."""
+    """Starts or stops recording, with this torch version's arguments."""
     function = memory._record_memory_history
     known = inspect.signature(function).parameters
     if "trace_alloc_max_entries" in known:  # torch 2.0
@@ -317,7 +317,7 @@ def _switch(memory: Any, on: bool, settings: Dict[str, Any]) -> None:
 
 
 def _observe(backend: str) -> None:
-    """Attaches our observer of failed requests, once: torch keeps it for ever, so it asks who is recording."""
+    """Attaches our observer of failed requests, once: torch keeps it for ever, so it checks who is recording."""
     attach = getattr(_torch()._C, f"_{backend}_attach_out_of_memory_observer", None)
     if attach is None:
         _warn(f"this torch tells nobody when memory of torch.{backend} runs out: on_oom has no effect", calls=2)
@@ -333,7 +333,7 @@ def _out_of_memory(backend: str) -> None:
 
 
 def _rank() -> Tuple[int, int]:
-    """This process's rank and the number of ranks: of torch.distributed, else of the launcher; else 0 of 1."""
+    """This process's rank and the number of ranks: from torch.distributed, or from the launcher, or 0 of 1."""
     torch = sys.modules.get("torch")
     distributed = getattr(torch, "distributed", None)
     try:

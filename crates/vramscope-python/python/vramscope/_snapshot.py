@@ -61,14 +61,14 @@ if TYPE_CHECKING:
 
 
 class DamageWarning(UserWarning):
-    """A snapshot is damaged: what could be read is there, but figures may be wrong."""
+    """A snapshot is damaged: the readable part is available, but figures may be wrong."""
 
 
 def open(source: Source, *, name: Optional[str] = None) -> Snapshot:
     """Reads a memory snapshot.
 
     A pickle of any torch from 1.13 on, also compressed with gzip or zstd, zipped, as JSON, or inside the HTML of
-    torch's plots; files are told by their contents. Nothing in a file is ever run. Damage is a ``DamageWarning``.
+    torch's plots; files are recognised by their contents. Nothing in a file is ever run. Damage is a ``DamageWarning``.
 
     Args:
         source: A path, the bytes of a file, a binary file object, or the dict that ``torch.cuda.memory._snapshot()``
@@ -76,7 +76,7 @@ def open(source: Source, *, name: Optional[str] = None) -> Snapshot:
         name: Stands for the file in answers; by default the path, or ``"snapshot"``.
 
     Raises:
-        SnapshotError: It is no snapshot, or cut off.
+        SnapshotError: It is not a snapshot, or is truncated.
         OSError: The file cannot be read.
     """
     if isinstance(source, (str, os.PathLike)):
@@ -110,10 +110,10 @@ def _opened(opened: Opened) -> Snapshot:
 
 
 class Snapshot:
-    """A memory snapshot that is open; ``vramscope.open()`` makes one. It never changes, and threads may share it.
+    """An open memory snapshot, from ``vramscope.open()``. It never changes, and threads may share it.
 
-    Methods about one device take its number as ``device``; without, they are about the one with the highest peak, as
-    the page is at first. Answers are dicts with the keys of ``vramscope COMMAND --json``.
+    Methods about one device take its number as ``device``; the default is the one with the highest peak, as
+    in the page. Answers are dicts with the keys of ``vramscope COMMAND --json``.
     """
 
     def __init__(self, opened: Opened) -> None:
@@ -122,12 +122,12 @@ class Snapshot:
 
     @property
     def name(self) -> str:
-        """The file's path, or the name that was given to it."""
+        """The file's path, or the name given instead."""
         return self._opened.name
 
     @property
     def damage(self) -> List[str]:
-        """What is damaged in the file, a sentence for each kind; empty if nothing is."""
+        """The damage in the file, a sentence for each kind; empty if there is none."""
         return self._opened.damage
 
     @property
@@ -161,10 +161,10 @@ class Snapshot:
         """The live memory at the highest moment.
 
         Args:
-            device: The device; without, the one with the highest peak.
-            group_by: What the rows of ``live`` are.
+            device: The device; by default the one with the highest peak.
+            group_by: How the rows of ``live`` are grouped.
             depth: Frames per group: 1 = the place, 2 = the place and its caller, ...
-            limit: The most rows per table; without, or 0, all.
+            limit: Maximum number of rows per table; by default, or with 0, all.
         """
         options = {"device": device, "group_by": group_by, "depth": depth, "limit": limit}
         return cast("Peak", self._one("peak", (), options))
@@ -184,11 +184,11 @@ class Snapshot:
         Args:
             moment: A number of events, a time since the first event (``"2.5s"``), ``"peak"``, ``"start"``, ``"end"``,
                 ``"oom"``, or an annotated range (``"train_step[-1]:peak"``).
-            device: The device; without, the one with the highest peak.
-            group_by: What the rows of ``live`` are.
+            device: The device; by default the one with the highest peak.
+            group_by: How the rows of ``live`` are grouped.
             depth: Frames per group.
             frames: Frames of the event's stack, 0 for all.
-            limit: The most rows per table; without, or 0, all.
+            limit: Maximum number of rows per table; by default, or with 0, all.
         """
         options = {
             "device": device,
@@ -206,12 +206,12 @@ class Snapshot:
     def brief(self, device: Optional[int] = None, *, budget: int = 4096) -> Dict[str, Any]:
         """What failed or peaked, why, where, and what would help, in an answer of at most ``budget`` bytes as JSON.
 
-        For programs and agents that ask: ``causes`` names the class of each cause, ``next`` the commands that tell more,
-        and each list says how many entries it has in all. Equal snapshots give equal answers.
+        For programs and agents: ``causes`` names the class of each cause, ``next`` commands for details,
+        and each list gives its total number of entries. Equal snapshots give equal answers.
 
         Args:
             device: Only this device.
-            budget: The most bytes of the answer as JSON, at least 1024.
+            budget: Maximum size of the answer as JSON, in bytes; at least 1024.
         """
         return self._parts("brief", (), _checked({"device": device, "budget": budget}), [])[0]
 
@@ -233,16 +233,16 @@ class Snapshot:
         """What differs between this snapshot and another, or between two moments of this one.
 
         Args:
-            after: The other snapshot; without, ``to`` names the other moment of this one.
+            after: The other snapshot; without it, ``to`` names the other moment of this one.
             at: The moment of this snapshot, as in ``at()``.
-            to: The moment of the other; without, the same as ``at``.
+            to: The moment of the other; by default the same as ``at``.
             device: Only this device.
-            group_by: What the rows of ``changes`` are.
+            group_by: How the rows of ``changes`` are grouped.
             depth: Frames per group.
-            limit: The most rows per table; without, or 0, all.
+            limit: Maximum number of rows per table; by default, or with 0, all.
 
         Returns:
-            A dict for each pair of devices: those of the same number, or the only ones.
+            A dict for each pair of devices: those with the same number, or the only ones.
         """
         options = {
             "at": at,
@@ -258,7 +258,7 @@ class Snapshot:
         return cast("List[Diff]", self._parts("diff", (), _checked(options), others))
 
     def ask(self, command: str, *arguments: Moment, **options: Any) -> List[Dict[str, Any]]:
-        """Puts a question of the command line, and returns the parts of its answer: ``vramscope COMMAND --json``.
+        """Runs a command of the command line, and returns the parts of its answer: ``vramscope COMMAND --json``.
 
         Commands are ``brief``, ``info``, ``explain``, ``peak``, ``at``, ``range``, ``leaks``, ``oom``, ``fragmentation``,
         ``plan``, ``what-if``, ``top``, ``annotations``, ``find``, ``diff`` and ``stats``.
@@ -268,10 +268,10 @@ class Snapshot:
             run.ask("leaks", group_by="module")
 
         Args:
-            command: Its name.
-            arguments: What stands before the file on the command line.
-            options: Its options, with ``_`` for ``-``. ``True`` is an option without a value, a list gives an option
-                several times, and ``None`` leaves it out.
+            command: The command's name.
+            arguments: The arguments before the file on the command line.
+            options: The options, with ``_`` for ``-``. ``True`` is an option without a value, a list repeats an option,
+                and ``None`` leaves it out.
         """
         return self._parts(command, arguments, options, [])
 
@@ -346,11 +346,11 @@ class Snapshot:
         """The viewer with this snapshot inside, as one HTML document that needs no network.
 
         Args:
-            path: Where to write it as well; a file there is replaced when the new one is complete.
-            view: The view that it opens first.
-            device: The device that it shows first, instead of the one with the highest peak.
-            at: Where the cursor is, as in ``at()``.
-            range: What is selected: ``"A..B"`` of such moments, or an annotation's name.
+            path: A file to write it to as well; an existing one is replaced when the new one is complete.
+            view: The view to open first.
+            device: The device to show first, instead of the one with the highest peak.
+            at: The cursor's moment, as in ``at()``.
+            range: The selected range: ``"A..B"`` of such moments, or an annotation's name.
         """
         options = {"view": view, "device": device, "at": at, "range": range}
         page = self._opened.page(_words(_checked(options)))
@@ -370,17 +370,17 @@ class Snapshot:
     ) -> Union[View, Viewer]:
         """The viewer in a notebook: the last line of a cell shows it.
 
-        Tests try it in JupyterLab and marimo, in VS Code without widgets; Colab, which shows such outputs too, is untried.
-        With anywidget (the extra ``notebook``), all cells share one page, and the result's ``place`` says what is shown.
-        Without, each output is a page of its own with the whole snapshot, which needs no Python any more: as nbconvert
-        and other exports want it.
+        Tested in JupyterLab and marimo, and in VS Code without widgets; untested in Colab, which shows such outputs too.
+        With anywidget (the extra ``notebook``), all cells share one page, and the result's ``place`` is the visible state.
+        Without it, each output is a separate page with the whole snapshot, which needs no Python afterwards, as required
+        by nbconvert and other exports.
 
         Args:
             height: The height of the frame, in CSS pixels.
             view: As for ``to_html()``, and the same for ``device``, ``at`` and ``range``.
             widget: Whether to use anywidget; without, if it is installed.
         """
-        # Else told only when the cell shows it.
+        # Otherwise the error would only appear when the cell shows it.
         height = whole(height, "the height is a number of CSS pixels from 1", 1)
         page = self.to_html(view=view, device=device, at=at, range=range)
         if widget is not False:
@@ -395,7 +395,7 @@ class Snapshot:
         return View(page, self.name, height)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of it: the verdict, and the timeline as a picture, which exports and GitHub show, too."""
+        """What a notebook shows: the verdict, and the timeline as a picture, which exports and GitHub show, too."""
         try:
             picture = self._opened.picture(["--size=900x360"])
         except SnapshotError:
@@ -408,7 +408,7 @@ class Snapshot:
 
 
 def _checked(options: Dict[str, Any]) -> Dict[str, Any]:
-    """Options of a method, whose numbers are numbers: as words of the command line they would be anything."""
+    """A method's options, with numbers checked: on the command line they could be any word."""
     checked = dict(options)
     for key, value in options.items():
         if value is None:
@@ -421,14 +421,14 @@ def _checked(options: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _moment(moment: Moment) -> str:
-    """What comes before a file on the command line, a moment or else a text."""
+    """The argument before a file on the command line: a moment or another text."""
     if isinstance(moment, str):
         return moment
     return str(whole(moment, "a moment is a name or a number of events", 0, SnapshotError))
 
 
 def _words(options: Dict[str, Any]) -> List[str]:
-    """Options as the command line has them."""
+    """Options in the command line's form."""
     words: List[str] = []
     for key, value in options.items():
         option = "--" + key.replace("_", "-")
@@ -441,7 +441,7 @@ def _words(options: Dict[str, Any]) -> List[str]:
 
 
 def _write(path: str, page: bytes) -> None:
-    """Writes a file that is there only when it is complete."""
+    """Writes a file that appears only when it is complete."""
     folder, name = os.path.split(path)
     beside = os.path.join(folder, f".vramscope-{os.getpid()}-{name}")
     try:
@@ -454,6 +454,6 @@ def _write(path: str, page: bytes) -> None:
         except OSError:
             pass
         if isinstance(problem, OSError):
-            # Whoever called knows the file by its own name alone.
+            # The caller only knows the file by its final name.
             raise OSError(problem.errno, problem.strerror, path) from None
         raise

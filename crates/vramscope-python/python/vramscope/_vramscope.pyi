@@ -6,7 +6,7 @@ from typing import Any, Optional, Sequence, Tuple, Union, final
 __all__ = ["Opened", "SnapshotError", "Table", "odd_rank", "open_bytes", "open_file", "run", "viewer"]
 
 class SnapshotError(ValueError):
-    """What is wrong with a snapshot or with a question to it: what, where, and what to do."""
+    """A problem with a snapshot or with a question about it: what, where, and what to do."""
 
 def run(arguments: Sequence[Union[str, bytes]]) -> int: ...
 def open_file(path: Union[str, PathLike[str]]) -> Opened: ...

@@ -1,6 +1,6 @@
-"""The viewer in a notebook that has widgets: all cells share one page, and Python knows what is shown.
+"""The viewer in a notebook with widgets: all cells share one page, and Python knows what is shown.
 
-The page is of 3 MB, which most snapshots are not. So it goes to the notebook once, with the first viewer of this Python,
+The page has 3 MB, more than most snapshots. So it goes to the notebook once, with the first viewer of this Python,
 or when ``widget.js`` asks for it, and each cell puts the page and its own snapshot together. Needs anywidget.
 """
 
@@ -24,16 +24,16 @@ _NONCE = re.compile(r"nonce(?:-|=\")[^\"']*")
 
 
 class _Page:
-    """What all viewers have in common."""
+    """The page that all viewers share."""
 
     def __init__(self, text: str) -> None:
-        # Of two Pythons with the same page, a notebook needs one.
+        # If two Pythons have the same page, a notebook needs it once.
         self.key = hashlib.sha256(_NONCE.sub("", text).encode()).hexdigest()
         self.packed = gzip.compress(text.encode(), 6)
         self.is_sent = False
 
     def first_time(self) -> bytes:
-        """The page for the first viewer. It goes along unasked: answers wait for the cells that run."""
+        """The page for the first viewer. It is sent unasked, since answers wait until running cells finish."""
         is_sent, self.is_sent = self.is_sent, True
         return b"" if is_sent else self.packed
 
@@ -53,7 +53,7 @@ class Viewer(anywidget.AnyWidget):
     """The viewer of one snapshot: the last line of a cell shows it.
 
     Attributes:
-        place: What is shown, as the text behind ``#`` in the page's address. It follows the user, and can be set.
+        place: The visible state, as the text after ``#`` in the page's address. It follows the user, and can be set.
         height: The height of the frame, in CSS pixels.
     """
 
@@ -85,7 +85,7 @@ class Viewer(anywidget.AnyWidget):
             self.send({"page": self._shared.key}, [self._shared.packed])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and the picture for readers of the notebook that run none: GitHub, nbconvert."""
+        """The widget, and the picture for readers that run no widgets: GitHub, nbconvert."""
         bundle: Any = super()._repr_mimebundle_(**kwargs)
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data is not None:
@@ -98,7 +98,7 @@ class Viewer(anywidget.AnyWidget):
 
 
 def _parts(page: str) -> Tuple[str, str, str, bytes]:
-    """A page of ``to_html()`` in its parts: what all pages share, the place, the file's name and its content."""
+    """The parts of a page from ``to_html()``: what all pages share, the place, the file's name and its content."""
     place, file = _PLACE.search(page), _FILE.search(page)
     if place is None or file is None:
         raise ValueError("this page has no snapshot inside")

@@ -1,8 +1,8 @@
 """GPU memory of all ranks of a running job, through PyTorch's debug server (``torch.distributed.debug``).
 
-Each rank answers what its allocator holds, in a thread beside the training. Rank 0 shows all ranks in one table, and opens
+Each rank reports its allocator's memory, in a thread during the training. Rank 0 shows all ranks in one table, and opens
 a snapshot of any of them in the viewer. Call one of these on **every** rank, once ``RANK``, ``WORLD_SIZE``, ``MASTER_ADDR``
-and ``MASTER_PORT`` are set and the job's store runs, which is so after ``init_process_group``:
+and ``MASTER_PORT`` are set and the job's store runs, as after ``init_process_group``:
 
     from vramscope import debug_server
     debug_server.start()                                        # for this machine only: http://127.0.0.1:25999/vramscope
@@ -10,8 +10,8 @@ and ``MASTER_PORT`` are set and the job's store runs, which is so after ``init_p
     from torch.distributed.debug import start_debug_server
     start_debug_server(handlers=debug_server.handlers())        # torch's own, open to the network
 
-torch's server listens on all addresses of every machine without a password: whoever reaches it reads stacks, starts
-profiles and takes snapshots. It is for networks that are trusted.
+torch's server listens on all addresses of every machine without a password: anyone who reaches it can read stacks, start
+profiles and take snapshots. It is for trusted networks.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ _FIRST = "2.11"
 _NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 _START_TIMEOUT_S = 120.0
-"""A process that is started anew imports torch first."""
+"""A newly started process imports torch first."""
 
 _started: Dict[str, Any] = {}
-"""What ``start()`` began: the worker server and, on rank 0, the process of the front end."""
+"""What ``start()`` started: the worker server and, on rank 0, the front end's process."""
 
 
 class UnavailableError(RuntimeError):
-    """This torch has no debug server that takes handlers, or lacks what the server needs; the text says what to do."""
+    """This torch has no debug server that takes handlers, or lacks the server's requirements; the text says what to do."""
 
 
 def handlers(*, hosts: Sequence[str] = (), viewer: Optional[str] = None) -> List[Any]:
     """What to give to ``torch.distributed.debug.start_debug_server(handlers=...)``: torch's own pages, and ours.
 
-    Call it on every rank: it has the rank answer, and waits until rank 0 has called it, too. It opens nothing itself.
+    Call it on every rank: it makes the rank answer, and waits until rank 0 has called it, too. It opens no port itself.
 
     Args:
-        hosts: Names by which the front end may be asked, beside ``localhost``, the machine's own name and any address in
-            numbers. Under other names nothing is shown: they may be a stranger's, who had them lead here.
+        hosts: Names under which the front end may be reached, besides ``localhost``, the machine's own name and any numeric
+            address. Nothing is shown under other names: they may belong to a stranger who points them here.
         viewer: The address of another viewer to open snapshots in, such as ``"https://example.org/vramscope/"``.
-            Without it the front end brings one.
+            By default the front end contains one.
 
     Raises:
         UnavailableError: This torch has no such server.
@@ -83,25 +83,25 @@ def start(
     """Starts torch's debug server with our page, for this machine only unless told otherwise. Call it on every rank.
 
     Reach the page from elsewhere through ``ssh -L 25999:localhost:25999``. It is torch's own front end and its worker
-    servers; but where ``start_debug_server`` opens them to the network, this does only if told.
+    servers; but ``start_debug_server`` opens them to the network, and this does so only on request.
 
     Args:
-        port: Where the front end listens, on rank 0; 0 takes any that is free.
+        port: The port on which the front end listens, on rank 0; 0 means any free one.
         host: The address on which it listens.
-        worker_host: The address on which each rank listens, for the front end. Of ranks on several machines it must be
-            one that rank 0 reaches: ``"::"`` and ``"0.0.0.0"`` are all of the machine's, which others find by its name.
+        worker_host: The address on which each rank listens, for the front end. With ranks on several machines it must be
+            one that rank 0 can reach: ``"::"`` and ``"0.0.0.0"`` are all of the machine's, which others find by its name.
         hosts: As for ``handlers()``.
         viewer: As for ``handlers()``.
-        start_method: How the front end's process is started: ``"fork"``, ``"spawn"`` or ``"forkserver"``. Without it,
-            as Python does.
+        start_method: How the front end's process is started: ``"fork"``, ``"spawn"`` or ``"forkserver"``; by default
+            as in Python.
 
     Returns:
-        The page's address, on rank 0; else None.
+        The page's address on rank 0, None on others.
 
     Raises:
         UnavailableError: This torch has no such server.
-        RuntimeError: It runs already, or the job's variables are not set.
-        OSError: An address cannot be listened on.
+        RuntimeError: It is already running, or the job's variables are not set.
+        OSError: It cannot listen on an address.
     """
     if _started:
         raise RuntimeError("the debug server runs already")
@@ -125,7 +125,7 @@ def start(
 
 
 def stop() -> None:
-    """Ends what ``start()`` began on this rank."""
+    """Ends what ``start()`` started on this rank."""
     process = _started.pop("process", None)
     if process is not None:
         process.terminate()
@@ -136,7 +136,7 @@ def stop() -> None:
 
 
 def _handler(hosts: Sequence[str], viewer: Optional[str]) -> Optional[RanksHandler]:
-    """Has this rank answer; on rank 0, also the handler of the front end."""
+    """Makes this rank answer; on rank 0, also returns the front end's handler."""
     _check_torch()
     missing = [name for name in _NEEDED if name not in os.environ]
     if missing:
@@ -149,7 +149,7 @@ def _handler(hosts: Sequence[str], viewer: Optional[str]) -> Optional[RanksHandl
 
 
 def _check_torch() -> None:
-    """Fails where torch has no debug server that takes handlers."""
+    """Fails if torch has no debug server that takes handlers."""
     torch = _record._torch()
     since = f"it takes pages of others since torch {_FIRST}"
     try:
@@ -161,8 +161,8 @@ def _check_torch() -> None:
 
 
 def _agree(store: Any, rank: int, world: int) -> str:
-    """A secret that all ranks know, and nobody else. It is taken out of the store again, which the server shows."""
-    # After a restart, what is left of a job that failed here must not be taken for new.
+    """A secret that only the ranks know. It is removed from the store again, because the server shows the store."""
+    # After a restart, remains of a job that failed here must not be mistaken for new entries.
     prefix = f"vramscope/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
     name, readers = f"{prefix}/key", f"{prefix}/readers"
     if rank == 0:
@@ -175,7 +175,7 @@ def _agree(store: Any, rank: int, world: int) -> str:
 
 
 def _check_reach(worker_host: str) -> None:
-    """Fails where ranks on other machines would be given an address of their own."""
+    """Fails if ranks on other machines would get a loopback address, which means themselves."""
     local, world = os.environ.get("LOCAL_WORLD_SIZE"), os.environ.get("WORLD_SIZE")
     if local is not None and local != world and worker_host in {"127.0.0.1", "::1", "localhost"}:
         raise RuntimeError(
@@ -185,7 +185,7 @@ def _check_reach(worker_host: str) -> None:
 
 
 def _reached_at(host: str) -> str:
-    """The address for others of a server that listens on this one."""
+    """The address under which others reach a server that listens on this one."""
     return socket.gethostname() if host in {"::", "0.0.0.0", ""} else host
 
 
@@ -194,10 +194,10 @@ def _in_address(host: str) -> str:
 
 
 def _start_front_end(host: str, port: int, pages: List[Any], start_method: Optional[str]) -> str:
-    """Starts the front end in a process of its own, and waits until it listens."""
+    """Starts the front end in a separate process, and waits until it listens."""
     context = multiprocessing.get_context(start_method)
     ours, theirs = context.Pipe(duplex=False)
-    # mypy knows of no Process in a context of any method.
+    # mypy does not know Process in a context of any method.
     process = context.Process(target=_front_end, args=(host, port, pages, theirs), daemon=True)  # type: ignore[attr-defined]
     process.start()
     _started["process"] = process
@@ -212,7 +212,7 @@ def _start_front_end(host: str, port: int, pages: List[Any], start_method: Optio
 
 
 def _front_end(host: str, port: int, pages: List[Any], answer: Any) -> None:
-    """The process of the front end: torch's, on this address. It ends with rank 0."""
+    """The front end's process: torch's front end, on this address. It ends with rank 0."""
     try:
         frontend: Any = importlib.import_module("torch.distributed.debug._frontend")
         every_address = frontend._IPv6HTTPServer
@@ -223,7 +223,7 @@ def _front_end(host: str, port: int, pages: List[Any], answer: Any) -> None:
             def __init__(self, address: Any, handler: Any) -> None:
                 super().__init__((host, address[1]), handler)
 
-        # torch leaves no choice; where it makes its server otherwise, there must be none.
+        # torch leaves no choice; if it creates its server differently, there must be none.
         frontend._IPv6HTTPServer = Server
         server = frontend.FrontendServer(port=port, handlers=pages)._server
         if not isinstance(server, Server):

@@ -1,4 +1,4 @@
-"""A directive for Sphinx: a picture of a snapshot, and the viewer for whoever clicks it.
+"""A directive for Sphinx: a picture of a snapshot, which opens the viewer when clicked.
 
 In ``conf.py``::
 
@@ -40,7 +40,7 @@ from . import __version__, _vramscope
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-# What `vramscope plot` draws: all other views have the timeline's picture.
+# The views that `vramscope plot` draws; others get the timeline's picture.
 _PICTURED = ("timeline", "segments", "map", "allocator", "flame")
 _VIEWS = (*_PICTURED, "overview", "table", "compare", "what-if", "facts")
 # Options of the element that are also options of `vramscope plot`.
@@ -54,7 +54,7 @@ def _digest(content: bytes) -> str:
 
 @lru_cache(maxsize=None)
 def _build() -> str:
-    """Which build of this package draws: two of one version may draw differently."""
+    """The build of this package: two with the same version may draw differently."""
     return _digest(Path(_vramscope.__file__).read_bytes())
 
 
@@ -63,7 +63,7 @@ def _one_of(*words: str) -> Callable[[str], str]:
 
 
 def _height(argument: str) -> str:
-    """Pixels or a length of CSS; of a part of a parent that has no height itself, as here, nothing would be seen."""
+    """Pixels or a CSS length; a percentage would show nothing, as the parent has no height here."""
     height = argument.strip() if argument else ""
     if not re.fullmatch(r"(\d*\.)?\d+[a-z]*|[a-z]+\(.*\)", height):
         raise ValueError(f"a height is a number of pixels or a length such as 30em, not {height!r}")
@@ -107,7 +107,7 @@ def _pictures(path: Path, options: Dict[str, str], folder: Path) -> Dict[str, st
     for name in names.values():
         if (folder / name).exists():
             continue
-        # Under another name until it is whole: pages are written by several processes.
+        # Under another name until it is complete: pages are written by several processes.
         half = folder / f"{os.getpid()}-{name}"
         theme = name.rsplit("-", 1)[1][: -len(".svg")]
         ran = subprocess.run([*command, "--theme", theme, "-o", str(half)], capture_output=True, text=True, check=False)
@@ -119,7 +119,7 @@ def _pictures(path: Path, options: Dict[str, str], folder: Path) -> Dict[str, st
 
 def _visit(self: Any, node: _Viewer) -> None:
     path, options = Path(node["path"]), node["options"]
-    # Files of one name may lie in several folders, and change.
+    # Files of the same name may be in several folders, and change.
     digest = _digest(path.read_bytes())
     folder = Path(self.builder.outdir, _FOLDER, digest)
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ def _visit(self: Any, node: _Viewer) -> None:
     base = posixpath.relpath(f"{_FOLDER}/{digest}", here or ".")
     files = {name: f"{base}/{file}" for name, file in _pictures(path, options, folder).items()}
     what = html.escape(options.get("alt", path.name))
-    # For whoever runs no scripts, as in a book.
+    # For readers without scripts, as in a printed book.
     picture = f'<img src="{files["poster"]}" alt="{what}">'
     if self.builder.format != "html" or self.builder.name == "epub":
         self.body.append(picture)
@@ -151,7 +151,7 @@ def _add_script(app: Sphinx) -> None:
     site = app.config.vramscope_site
     if not site:
         raise ExtensionError("vramscope: conf.py must name the viewer's folder or address: vramscope_site")
-    # Told before all pages are built.
+    # Reported before all pages are built.
     if not _is_address(site) and not Path(app.confdir, site, "viewer.js").is_file():
         folder = os.path.normpath(Path(app.confdir, site))
         raise ExtensionError(f"vramscope: vramscope_site in conf.py is no folder of the viewer: {folder} has no viewer.js")
@@ -169,13 +169,13 @@ def _copy_site(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _remove_unnamed(app: Sphinx, exception: Exception | None) -> None:
-    """Removes what earlier builds have left: a snapshot that was taken out of the pages must not be published."""
+    """Removes files of earlier builds: a snapshot that was removed from the pages must not be published."""
     folder = Path(app.outdir, _FOLDER)
     if exception is not None or app.builder.format != "html" or not folder.is_dir():
         return
     builder: Any = app.builder
     named: Set[Path] = set()
-    # The pages themselves tell: not all are written in each build.
+    # Read from the pages themselves, as not all are written in each build.
     for page in Path(app.outdir).rglob(f"*{builder.out_suffix}"):
         found = re.findall(rb'%s/([0-9a-f]{12}/[^"\\]+)' % _FOLDER.encode(), page.read_bytes())
         named.update(folder / os.fsdecode(unquote_to_bytes(name)) for name in found)
@@ -189,7 +189,7 @@ def _remove_unnamed(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> Dict[str, Any]:
     """Called by Sphinx."""
     app.add_config_value("vramscope_site", "", "html")
-    # Not for users: when it is another than in the last build, Sphinx writes all pages again.
+    # Not for users: if it differs from the last build's, Sphinx writes all pages again.
     app.add_config_value("vramscope_build", _build(), "html")
     app.add_directive("vramscope", _Directive)
     others: Dict[str, Any] = {builder: (_skip, None) for builder in ("latex", "text", "man", "texinfo", "gettext")}

@@ -42,7 +42,6 @@ pub(crate) struct Annotations {
     /// carries no domain.
     started: HashMap<u64, Mark>,
     last_range: u64,
-    /// Ends without a beginning.
     pub(crate) unmatched_ends: u64,
 }
 
@@ -77,7 +76,7 @@ impl Annotations {
             time_us,
             attributes,
         };
-        // An end takes the rest from its beginning.
+        // An end takes everything else from its beginning.
         let end_of = |beginning: Mark| Mark {
             stage: Stage::End,
             thread: record.thread,

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::space::Owner;
 
-/// A CUDA array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Array {
     pub(super) device: u8,
@@ -18,7 +17,6 @@ impl Array {
     }
 }
 
-/// Existing arrays.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrays {
     by_handle: HashMap<u64, Array>,
@@ -37,7 +35,6 @@ impl Arrays {
         *self.bytes.entry(array.device).or_default() += u128::from(array.bytes);
     }
 
-    /// Removes an array and returns it.
     pub(super) fn remove(&mut self, handle: u64) -> Option<Array> {
         let array = self.by_handle.remove(&handle)?;
         for owner in array.owners() {
@@ -54,7 +51,7 @@ impl Arrays {
         }
     }
 
-    /// Removes what a context or a device owned.
+    /// Removes the arrays owned by a context or a device.
     pub(super) fn end(&mut self, owner: Owner) {
         let owned = self.by_owner.range((owner, 0)..=(owner, u64::MAX));
         let owned: Vec<u64> = owned.map(|&(_, handle)| handle).collect();
@@ -63,7 +60,6 @@ impl Arrays {
         }
     }
 
-    /// Bytes of the arrays of a device.
     pub(super) fn bytes(&self, device: u8) -> u64 {
         self.bytes.get(&device).map_or(0, |&bytes| clamped(bytes))
     }

@@ -16,7 +16,6 @@ use crate::layout::{
 };
 
 impl Recording {
-    /// Applies one call.
     pub(super) fn push_event(&mut self, event: &Event) {
         self.counts.events += 1;
         self.journal.advance(event.time_ns);
@@ -54,7 +53,7 @@ impl Recording {
                 self.alloc_host(event, call);
             }
             Call::cuMemFreeHost | Call::cuMemHostUnregister => self.free(event, call),
-            // The pool sample that follows says what the pool released.
+            // The following pool sample shows what the pool released.
             Call::cuMemAddressReserve | Call::cuMemAddressFree | Call::cuMemPoolTrimTo => {}
             Call::cuMemCreate | Call::cuMemImportFromShareableHandle | Call::cuMulticastCreate => {
                 self.create(event, call)
@@ -121,7 +120,7 @@ impl Recording {
         self.keep_for_undo(event, FreedResource::Pool(destroyed), false);
     }
 
-    /// Withdraws the sample of what a device's pools held without one that was not destroyed after all.
+    /// Withdraws the sample of the pools that remained, because the pool was not destroyed after all.
     fn withdraw_pool_usage(&mut self, without: &PoolSample) {
         self.pool_samples.withdraw(without);
         let usage = self.device.pools.usage(without.device);
@@ -138,7 +137,7 @@ impl Recording {
     }
 
     fn annotate(&mut self, event: &Event, call: Call) {
-        // A pointer does not tell host from device memory; at most one of the spaces knows it.
+        // A pointer does not show whether memory is the host's or the device's; at most one of the spaces contains it.
         let note = event.pool as u32;
         for space in [&self.device, &self.host] {
             space.annotate(
@@ -223,12 +222,12 @@ impl Recording {
             allocation.pool = self.device.pools.graph_row(event.pool, device);
         } else if is_pool && event.pool != 0 {
             allocation.pool = self.device.pools.row_of(PoolKey::Pool(event.pool));
-            // No sample of a pool here tells when the exporting process's pool releases memory.
+            // No sample of a pool here shows when the exporting process's pool releases memory.
             if call != Call::cuMemPoolImportPointer {
                 allocation.retention = Retention::ByPool;
             }
             let pool = self.device.pools.get(allocation.pool);
-            // The driver names no device for memory on the host, also of a pool whose making was not seen.
+            // The driver names no device for memory on the host, even for a pool whose creation was not seen.
             if pool.place == PoolPlace::Host || event.device < 0 {
                 self.alloc_in_host(allocation);
                 return;
@@ -293,7 +292,7 @@ impl Recording {
             self.opened.remove(&event.address);
         }
         let origin = origin_of(event, call);
-        // Memory of a pool on the host is freed as a device's.
+        // Memory of a pool on the host is freed like a device's.
         let blocks = |space: &Space| space.blocks.contains_key(&event.address);
         let is_host = is_of_host(call) || (!blocks(&self.device) && blocks(&self.host));
         let is_known = if is_host {
@@ -396,7 +395,7 @@ impl Recording {
         };
         let mut without_pool = None;
         match resource {
-            // The free was counted as unknown, but the memory never was allocated.
+            // The free was counted as unknown, but the memory was never allocated.
             FreedResource::Blocks if undo.is_empty() => {
                 self.counts.unknown_frees = self.counts.unknown_frees.saturating_sub(1);
             }
@@ -431,7 +430,7 @@ impl Recording {
         }
     }
 
-    /// Keeps what a free released until the thread's next free.
+    /// Stores what a free released until the thread's next free.
     fn keep_for_undo(&mut self, event: &Event, resource: FreedResource, is_host: bool) {
         let space = match is_host {
             true => &mut self.host,
@@ -464,13 +463,12 @@ impl Recording {
         };
         self.counts.out_of_memory += 1;
         self.journal.push(location, entry);
-        // A total of 0 means that the driver could not be asked.
+        // A total of 0 means that the driver could not be queried.
         if event.mapping_bytes != 0 {
             self.push_memory_sample(device, event.mapping_base, event.mapping_bytes);
         }
     }
 
-    /// Adds a sample of the device's free memory.
     pub(super) fn push_memory_sample(&mut self, device: u8, free_bytes: u64, total_bytes: u64) {
         let tracked_bytes = self.tracked_bytes(device);
         self.samples.push(Sample {

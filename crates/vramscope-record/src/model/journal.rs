@@ -68,7 +68,6 @@ const MAX_SEARCHED_ENTRIES: u64 = 10_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) entries: VecDeque<Entry>,
-    /// Number of older entries that were dropped.
     dropped: u64,
 }
 
@@ -137,8 +136,8 @@ impl Journal {
         (trace.dropped + trace.entries.len() as u64).checked_sub(1)
     }
 
-    /// Makes the newest entry of a location longer by one that has all in common with it and begins where it ends, at the
-    /// same time. Returns whether they belong together.
+    /// Extends the newest entry of a location by one that begins where it ends, at the same time, and agrees in everything
+    /// else. Returns whether that was possible.
     pub(crate) fn extend(&mut self, location: Location, entry: &Entry) -> bool {
         let time_us = self.time_us;
         let Some(newest) = self.trace_mut(location).entries.back_mut() else {

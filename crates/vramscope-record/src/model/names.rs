@@ -6,7 +6,6 @@ use crate::layout::{self, Named};
 use crate::reader::{Addresses, Program};
 use crate::symbols::LoadedModule;
 
-/// Maximum number of notes to keep.
 const MAX_NOTES: usize = 100;
 
 /// A recorded stack: a range of `addresses`.
@@ -75,8 +74,8 @@ impl Names {
         Some((addresses, row.modules))
     }
 
-    /// The row of the module that a return address points into, among the first `known` modules. The newest one
-    /// where they overlap.
+    /// The row of the module that a return address points into, among the first `known` modules. If several overlap, the
+    /// newest.
     pub(crate) fn module_of(&self, address: u64, known: usize) -> Option<usize> {
         // Look up the call instruction before it: a call that does not return may be the last instruction of its
         // module.
@@ -100,7 +99,7 @@ impl Names {
         self.threads.insert(thread, lossy(name));
     }
 
-    /// Adds the program's name for something; an empty one takes the name away.
+    /// Sets the program's name for an object; an empty name removes it.
     pub(crate) fn add_name(&mut self, of: layout::Name, name: &[u8]) {
         let named = u8::try_from(of.named).ok().and_then(Named::of_number);
         match named {

@@ -1,13 +1,13 @@
 //! Physical memory that the program creates and maps itself (`cuMemCreate`, `cuMemMap`).
 //!
-//! A handle is counted: `cuMemRetainAllocationHandle` returns the handle of mapped memory once more, and each of them
-//! is released alone. Memory lives until it has neither handles nor mappings. The handle of a multicast object is
+//! A handle is counted: `cuMemRetainAllocationHandle` returns the handle of mapped memory once more, and each of these must
+//! be released separately. Memory lives until it has neither handles nor mappings. The handle of a multicast object is
 //! one without memory of its own.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Identifies a physical allocation forever. The driver reuses handles.
+/// Identifies a physical allocation permanently, because the driver reuses handles.
 pub(crate) type Serial = u64;
 
 #[derive(Clone, Debug)]
@@ -35,7 +35,6 @@ pub(crate) struct Released {
     physical: Physical,
 }
 
-/// Existing physical allocations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PhysicalMemory {
     by_serial: HashMap<Serial, Physical>,
@@ -47,7 +46,7 @@ pub(crate) struct PhysicalMemory {
 
 impl PhysicalMemory {
     pub(crate) fn create(&mut self, handle: u64, device: u8, bytes: u64, is_owned: bool) {
-        // Releases that are missing in the log: the driver gave the handle to other memory.
+        // Releases are missing in the log: the driver gave the handle to other memory.
         if let Some(old) = self.by_handle.remove(&handle) {
             self.update(old, |physical| physical.handles = 0);
         }
@@ -183,7 +182,7 @@ mod tests {
         assert_eq!(memory.held_bytes(0), 100, "the second release was refused");
         memory.release(5);
         assert_eq!((memory.held_bytes(0), memory.find(5)), (0, None));
-        // The handle of mapped memory that has none is given out again.
+        // The handle of mapped memory that has none is returned again.
         memory.create(5, 0, 100, true);
         let (serial, ..) = memory.find(5).unwrap();
         memory.map(serial, 100);

@@ -1,12 +1,12 @@
-//! The driver's memory pools: what each holds, and which of its segments are empty.
+//! The driver's memory pools: their memory, and which of their segments are empty.
 //!
-//! Segments are the chunks that the driver names for each allocation, and those after them that it reaches into
-//! (`space/chunks.rs`). Where a pool holds more than they sum to, the rest is *unplaced*: chunks in which nothing was seen,
-//! or all that no mapping was named for. Where they sum to more
-//! than the pool holds, what the driver names are not the pool's chunks: then each allocation is its own segment.
+//! Segments are the chunks that the driver names for each allocation, and further chunks that the allocation reaches into
+//! (`space/chunks.rs`). If a pool holds more than their sum, the rest is *unplaced*: chunks in which nothing was seen, or
+//! all memory for which no mapping was named. If their sum exceeds what the pool holds, the mappings that the driver names
+//! are not the pool's chunks: then each allocation is its own segment.
 //!
-//! The memory of a device's graphs is a pool, too, of which each graph is a part. A graph has segments before it is
-//! launched and gets its memory, so that they may well sum to more.
+//! The memory of a device's graphs is treated as a pool, too, with each graph as a part. A graph has segments before it is
+//! launched and gets its memory, so their sum may well exceed that memory.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -24,15 +24,13 @@ const MAX_SUMS: usize = 4096;
 /// Identity of a pool in a log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum PoolKey {
-    /// A `CUmemoryPool`.
     Pool(u64),
     /// A graph with memory allocation nodes.
     Graph(u64),
-    /// The memory of all graphs of a device.
     GraphMemory(u8),
 }
 
-/// Where a pool's memory is.
+/// The location of a pool's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum PoolPlace {
     #[default]
@@ -42,7 +40,7 @@ pub(crate) enum PoolPlace {
     Host,
 }
 
-/// What the driver last said of a pool.
+/// The driver's latest figures for a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures {
     pub(crate) device: u8,
@@ -50,41 +48,39 @@ pub(crate) struct Figures {
     used_bytes: u64,
 }
 
-/// What the pools of a device hold, according to the driver.
+/// The memory in a device's pools, according to the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) reserved_bytes: u64,
     pub(crate) used_bytes: u64,
-    /// Those that no segment shows.
+    /// Reserved bytes in no segment.
     pub(crate) unplaced_bytes: u64,
-    /// Those of all graphs.
+    /// Reserved bytes of all graphs.
     pub(crate) graph_reserved_bytes: u64,
     pub(crate) graph_used_bytes: u64,
-    /// Those that are not in a segment that counts as held.
+    /// Reserved bytes outside of segments that count as held.
     pub(crate) beside_bytes: u64,
 }
 
-/// Number of samples in a row that must contradict a pool's segments: one alone may have met another thread's
+/// Number of consecutive samples that must contradict a pool's segments: a single one may coincide with another thread's
 /// allocation before its record.
 const CONTRADICTIONS: u8 = 3;
 
-/// One pool.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
     /// Its id in snapshots.
     pub(crate) id: PoolId,
-    /// Sum of the sizes of its segments.
     held_bytes: u64,
     /// Its empty segments: (time of the last free, address) → size.
     empty: BTreeMap<(u64, u64), u64>,
-    /// Whether the pool was destroyed. Then its segments go as soon as they are empty.
+    /// Whether the pool was destroyed. Then its segments end as soon as they are empty.
     pub(crate) is_destroyed: bool,
     pub(crate) place: PoolPlace,
     figures: Option<Figures>,
     contradictions: u8,
     /// Whether it is the memory of all graphs of a device.
     is_graph_memory: bool,
-    /// The pool that it is a part of; [`NO_POOL`] if of none.
+    /// The pool that it is a part of; [`NO_POOL`] if none.
     part_of: PoolRow,
 }
 
@@ -94,7 +90,7 @@ impl Pool {
         self.contradictions >= CONTRADICTIONS
     }
 
-    /// Whether its segments stay when they are empty, until a sample shows that they went.
+    /// Whether its segments remain when they are empty, until a sample shows that they were released.
     pub(crate) fn keeps_segments(&self) -> bool {
         !self.is_destroyed && !self.is_inexact()
     }
@@ -115,7 +111,7 @@ impl Pool {
 type Sums = [u128; 6];
 
 impl Pool {
-    /// What it adds to the sums of its device.
+    /// What the pool adds to the sums of its device.
     fn share(&self) -> Option<(u8, Sums)> {
         let figures = self.figures.filter(|_| self.place == PoolPlace::Device)?;
         let (reserved, used) = (figures.reserved_bytes, figures.used_bytes);
@@ -132,7 +128,7 @@ impl Pool {
 #[derive(Clone, Debug)]
 pub(crate) struct Pools {
     rows: Vec<Pool>,
-    /// By device: there may be many pools, and many questions for their sums.
+    /// By device, because there may be many pools and many queries of their sums.
     sums: HashMap<u8, Sums>,
     by_key: HashMap<PoolKey, PoolRow>,
     other_count: u64,
@@ -195,7 +191,7 @@ impl Pools {
         row
     }
 
-    /// Forgets the handle of a destroyed pool, and what the driver said of it. The driver may reuse the handle for another
+    /// Removes the handle of a destroyed pool, and the driver's figures for it. The driver may reuse the handle for another
     /// pool.
     pub(crate) fn destroy(&mut self, handle: u64) -> Option<(PoolRow, Option<Figures>)> {
         let row = self.by_key.remove(&PoolKey::Pool(handle))?;
@@ -207,7 +203,7 @@ impl Pools {
     }
 
     /// Restores a pool whose destruction the driver refused. If another pool has its handle now, that one has the figures,
-    /// and this one's segments go as they empty.
+    /// and this one's segments end as they become empty.
     pub(crate) fn undo_destroy(&mut self, handle: u64, row: PoolRow, figures: Option<Figures>) {
         if let Entry::Vacant(place) = self.by_key.entry(PoolKey::Pool(handle)) {
             place.insert(row);
@@ -231,7 +227,7 @@ impl Pools {
         self.change(row, |pool| pool.place = place);
     }
 
-    /// Notes what the driver says of a pool, after the segments that it must have released were removed.
+    /// Stores the driver's figures for a pool, after the segments that it must have released were removed.
     pub(crate) fn set_figures(
         &mut self,
         row: PoolRow,
@@ -256,7 +252,7 @@ impl Pools {
         }
     }
 
-    /// What the pools of a device hold.
+    /// The memory in a device's pools.
     pub(crate) fn usage(&self, device: u8) -> Usage {
         let sums = self.sums.get(&device).copied().unwrap_or_default();
         // Figures in a damaged log may be anything.
@@ -296,7 +292,7 @@ impl Pools {
         changed
     }
 
-    /// Checks the sums against a look at all pools.
+    /// Checks the sums against a pass over all pools.
     #[cfg(test)]
     pub(crate) fn check_sums(&self) {
         let mut sums: HashMap<u8, Sums> =

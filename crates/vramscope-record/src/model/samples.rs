@@ -10,10 +10,10 @@ pub(crate) struct Sample {
     pub(crate) time_us: i64,
     pub(crate) free_bytes: u64,
     pub(crate) total_bytes: u64,
-    /// Bytes that this process is known to hold: segments, the rest of its pools, graphs, arrays and physical memory.
+    /// Bytes that this process is known to hold: segments, unplaced memory of its pools, graphs, arrays and physical memory.
     /// Excludes managed memory, which may or may not be on the device.
     pub(crate) tracked_bytes: u64,
-    /// Those that pools hold beyond their segments.
+    /// The part of these that pools hold beyond their segments.
     pub(crate) unplaced_bytes: u64,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Samples<T, const MOST: usize> {
     pushed: u64,
 }
 
-/// Maximum number of samples of devices. The decoder reads at most 10,000 values under a key that it does not know.
+/// Maximum number of samples of devices. The decoder reads at most 10,000 values under an unknown key.
 pub(crate) const MAX_SAMPLES: usize = 600;
 /// Maximum number of samples of devices' pools.
 pub(crate) const MAX_POOL_SAMPLES: usize = 400;

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! Segments never overlap, blocks never overlap, and each block lies in one segment, in adjacent chunks of one pool
-//! (`space/chunks.rs`), or as a part in memory that the program mapped side by side, whatever the log says. Where a new
+//! (`space/chunks.rs`), or (as a part) in memory that the program mapped side by side, whatever the log says. If a new
 //! allocation overlaps an older one, the record of the older one's free is missing (records were dropped), so the older
 //! one ends there.
 //!
@@ -31,7 +31,6 @@ pub(crate) use undo::Undo;
 /// Sizes are rounded up to a multiple of this, as far as there is room.
 pub(crate) const ROUNDING_BYTES: u64 = 512;
 
-/// One allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     /// End of the requested bytes, exclusive.
@@ -47,18 +46,17 @@ pub(crate) struct Block {
     pub(crate) is_part: bool,
 }
 
-/// When a segment ends.
+/// What ends a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Retention {
-    /// With its last block.
+    /// The end of its last block.
     UntilEmpty,
-    /// When its pool releases it: a chunk of that pool.
+    /// Its pool's release: it is a chunk of that pool.
     ByPool,
-    /// When it is unmapped. Holds the serial of its physical memory, 0 if unknown.
+    /// Unmapping. Contains the serial of its physical memory, 0 if unknown.
     UntilUnmapped(Serial),
 }
 
-/// A mapping of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) end: u64,
@@ -68,7 +66,6 @@ pub(crate) struct Segment {
     pub(crate) pool: PoolRow,
     pub(crate) origin: Origin,
     pub(crate) retention: Retention,
-    /// Number of blocks and arenas in it.
     live: u32,
     /// Order number of the free that last emptied it.
     emptied: u64,
@@ -76,8 +73,8 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Whether adjacent ones of its kind and pool form one segment in a snapshot, which grows and shrinks as torch's
-    /// expandable segments do.
+    /// Whether adjacent ones of its kind and pool form one segment in a snapshot, which grows and shrinks like torch's
+    /// expandable segments.
     pub(crate) fn is_joined(&self) -> bool {
         matches!(
             self.retention,
@@ -112,7 +109,6 @@ pub(crate) struct Allocation {
     pub(crate) is_part: bool,
 }
 
-/// The state of an address space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Space {
     pub(crate) segments: BTreeMap<u64, Segment>,
@@ -128,9 +124,9 @@ pub(crate) struct Space {
     live: Vec<u64>,
     emptied: u64,
     chunk_counts: ChunkCounts,
-    /// All memory by what ends it, since the first end of a context.
+    /// All memory grouped by what ends it, since the first end of a context.
     owned: Option<Owned>,
-    /// Number of blocks ended by another allocation in their place.
+    /// Number of blocks that ended because another allocation took their place.
     pub(crate) superseded: u64,
 }
 
@@ -140,7 +136,6 @@ impl Space {
         self.held.get(usize::from(device)).copied().unwrap_or(0)
     }
 
-    /// Bytes of a device's blocks.
     pub(crate) fn live_bytes(&self, device: u8) -> u64 {
         self.live.get(usize::from(device)).copied().unwrap_or(0)
     }
@@ -194,7 +189,7 @@ impl Space {
         journal.push(segment.location, entry);
     }
 
-    /// Releases those of these segments that are empty, in the order of their addresses.
+    /// Releases the empty ones among these segments, in order of address.
     pub(crate) fn release_segments(
         &mut self,
         journal: &mut Journal,
@@ -310,7 +305,7 @@ impl Space {
         allocation: &Allocation,
     ) -> u64 {
         let retention = match allocation.retention {
-            // The extent of this mapping is a guess, so no pool sample can say when it goes.
+            // The extent of this mapping is a guess, so no pool sample can show when it is released.
             Retention::ByPool if !allocation.mapping.contains(&allocation.range.start) => {
                 Retention::UntilEmpty
             }
@@ -333,7 +328,7 @@ impl Space {
             false => Action::SegmentAlloc,
         };
         let entry = entry_of_segment(action, room.clone(), &segment, allocation.origin);
-        // A large allocation takes hundreds of chunks.
+        // A large allocation consists of hundreds of chunks.
         let is_chunk = retention == Retention::ByPool;
         if !(is_chunk && journal.extend(allocation.location, &entry)) {
             journal.push(allocation.location, entry);
@@ -342,8 +337,8 @@ impl Space {
         room.start
     }
 
-    /// Makes room for a segment: returns as much of `wanted` as no other used segment takes, and at least `range`.
-    /// Ends all segments in it.
+    /// Makes room for a segment: returns as much of `wanted` as no other used segment takes, and at least `range`. Ends all
+    /// segments in it.
     fn make_room(
         &mut self,
         journal: &mut Journal,
@@ -461,7 +456,6 @@ impl Space {
         }
     }
 
-    /// Ends an empty segment.
     fn remove_segment(&mut self, journal: &mut Journal, address: u64, origin: Origin) {
         let Some(segment) = self.take_segment(address) else {
             return;
@@ -513,7 +507,7 @@ impl Space {
         Some(segment)
     }
 
-    /// Makes the last entry of this operation longer, as [`Journal::extend`] does: what undoes it must undo no other.
+    /// Extends the last entry of this operation like [`Journal::extend`]: undoing it must undo nothing else.
     fn extend_undoable(&self, journal: &mut Journal, location: Location, entry: &Entry) -> bool {
         let last = self.undo.entries.last();
         let is_newest = last.is_some_and(|&(at, number)| {

@@ -21,7 +21,7 @@ pub struct Header {
     pub backed_bytes: u64,
     /// Number of records lost because the log was full.
     pub dropped_records: u64,
-    /// Records before this offset were consumed by a process outside and are not in the file any more.
+    /// Records before this offset were consumed by an outside process and are no longer in the file.
     pub consumed_offset: u64,
     /// Number of allocations that failed for lack of memory.
     pub out_of_memory_count: u32,
@@ -94,7 +94,7 @@ impl Header {
         }
     }
 
-    /// What was lost, and how often each. Without losses that only newer versions know.
+    /// Losses with their counts. Losses that only newer versions know are left out.
     pub fn lost(&self) -> impl Iterator<Item = (Loss, u64)> {
         let all = Loss::ALL.iter();
         all.map(|&loss| (loss, self.losses[loss as usize]))
@@ -112,7 +112,7 @@ impl Header {
         }
     }
 
-    /// Bytes of records that were consumed and are not in the file any more.
+    /// Bytes of records that were consumed and are no longer in the file.
     #[must_use]
     pub fn consumed_bytes(&self) -> u64 {
         self.consumed_offset.saturating_sub(HEADER_BYTES)
@@ -130,7 +130,7 @@ fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(number.copied().unwrap_or_default())
 }
 
-/// The bytes are not a readable raw log.
+/// The reason why bytes are not a readable raw log.
 ///
 /// `Display` gives one line: what is wrong, and where. [`LogError::advice`] says what to do.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -163,7 +163,6 @@ pub enum LogErrorKind {
     Version(u32),
 }
 
-/// Displays bytes in hexadecimal.
 struct Bytes([u8; 8]);
 
 impl fmt::Display for Bytes {

@@ -41,7 +41,7 @@ pub enum Record<'a> {
     },
     /// An annotation by the program.
     Annotation {
-        /// What it does, when and where.
+        /// Its operation, time and place.
         annotation: layout::Annotation,
         /// Its colour, category and payload.
         attributes: layout::Attributes,
@@ -64,7 +64,7 @@ pub enum Record<'a> {
     Pool(layout::Pool),
     /// Free memory of a device.
     Memory(layout::Memory),
-    /// A snapshot that the program asks for.
+    /// A snapshot that the program requests.
     Dump {
         /// Nanoseconds since the Unix epoch.
         time_ns: u64,
@@ -73,9 +73,9 @@ pub enum Record<'a> {
     },
     /// A remark for the reader of the snapshot.
     Note(&'a [u8]),
-    /// The program's name for something.
+    /// The program's name for an object.
     Name {
-        /// What it names.
+        /// The object that it names.
         of: layout::Name,
         /// The name.
         name: &'a [u8],
@@ -293,7 +293,7 @@ impl<'a> Records<'a> {
         while offset < self.end && self.head(offset).is_none() {
             offset += align;
         }
-        // The room that a full log reserved for its last record stays zero; that is not damage.
+        // The space that a full log reserved for its last record remains zero; that is not damage.
         let rest = self.bytes.get(lost as usize..self.end as usize);
         let is_room = offset >= self.end && self.is_full;
         if !(is_room && rest.is_none_or(|rest| rest.iter().all(|&byte| byte == 0))) {
@@ -320,7 +320,7 @@ impl<'a> Iterator for Records<'a> {
                 if kind == 0 {
                     return None;
                 }
-                // The program's thread stores the kind after the payload, with Release. Without this fence a processor may
+                // The program's thread stores the kind after the payload, with Release. Without this fence a processor could
                 // have read the payload before the kind.
                 fence(Ordering::Acquire);
             }

@@ -15,7 +15,6 @@ const MAX_TEXTS: usize = 500;
 /// Maximum bytes of each text whose length the program determines.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// The value of `capture`.
 pub(super) fn capture_value(
     recording: &Recording,
     header: &Header,
@@ -79,7 +78,7 @@ fn given(names: &Names, named: Named) -> impl Iterator<Item = (u64, &str)> {
     named.map(|((_, handle), name)| (*handle, clipped(name)))
 }
 
-/// What the driver said of devices and pools, in order of time.
+/// The driver's figures for devices and pools, in order of time.
 fn memory(recording: &Recording) -> Vec<Value> {
     let devices = recording.samples.iter().map(|sample| {
         let value = json!({
@@ -112,7 +111,7 @@ fn memory(recording: &Recording) -> Vec<Value> {
     all.into_iter().map(|(_, value)| value).collect()
 }
 
-/// What was lost by reason, with the number of times.
+/// Losses by reason, with their counts.
 fn lost(header: &Header) -> Vec<Value> {
     let lost = header.lost();
     lost.map(|(loss, times)| json!({"reason": loss.name(), "times": times, "text": loss.text()}))
@@ -188,7 +187,7 @@ pub(super) fn notes(recording: &Recording, header: &Header) -> Vec<String> {
     notes
 }
 
-/// What cannot be known of memory pools.
+/// Remarks on what is unknown about memory pools.
 fn pool_notes(recording: &Recording) -> Vec<String> {
     let mut notes = Vec::new();
     for uncertain in recording.uncertain.values() {

@@ -118,7 +118,7 @@ fn attributes_and_streams() {
         ..Annotation::default()
     };
     log.annotation_with(mark, attributes(7, 2, u64::MAX));
-    // Payloads of unknown types are left out, and what is too short for attributes has none.
+    // Payloads of unknown types are left out, and a record too short for attributes has none.
     log.annotation_with(mark, attributes(8, 99, 1));
     log.put(Kind::Annotation, &[&mark.to_bytes(), &[1; 9]]);
     let (snapshot, _) = converted(&log);
@@ -181,7 +181,7 @@ fn all_parts_of_a_heap_end_at_once() {
         call(&mut log, Call::suballoc, BASE + part * MIB, 1000);
     }
     call(&mut log, Call::subfree, BASE, 2 * MIB);
-    // No part begins there, and what is no part stays.
+    // No part begins there, and memory that is not a part stays.
     call(&mut log, Call::subfree, BASE + 8 * MIB, 2 * MIB);
     let (snapshot, report) = converted(&log);
     assert_eq!(report.notes, [""; 0]);

@@ -83,7 +83,7 @@ fn nothing_is_read_where_the_file_has_no_space() {
     let mut log = LogWriter::default();
     log.note("one");
     let end = log.offset();
-    // In a full file system in memory, to look at what follows would end the reader.
+    // In a full file system in memory, reading beyond this would end the reader.
     log.note("two");
     log.set_u64(header::BACKED_BYTES, end);
     log.set_u64(header::DROPPED_RECORDS, 1);

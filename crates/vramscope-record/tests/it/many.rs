@@ -1,5 +1,5 @@
-//! Logs of very many contexts, pools and arrays, of which each record may only be about a few: one that looked at all of them
-//! would take minutes here, and days in a log of some hundred megabytes.
+//! Logs of very many contexts, pools and arrays. Each record must take time only for the few that it is about: handling all
+//! of them would take minutes here, and days for a log of some hundred megabytes.
 
 use vramscope_record::layout::{Call, Event, Memory, Pool, pool_flags};
 use vramscope_record::writer::LogWriter;
@@ -21,7 +21,7 @@ fn in_context(log: &LogWriter, call: Call, context: u64) -> Event {
 #[test]
 fn contexts_with_an_allocation_and_an_array_each() {
     let mut log = LogWriter::default();
-    // These outlive all of them.
+    // These outlive all contexts.
     for index in 0..MANY {
         alloc(&mut log, Call::cuMemAlloc, BASE + index * 2 * MIB, 1);
     }
@@ -67,7 +67,7 @@ fn pools_whose_memory_outlives_contexts() {
     for _ in 0..MANY {
         log.event(event(&log, Call::cuDevicePrimaryCtxReset));
     }
-    // Each pool but the first is asked, and has ended with the context after all.
+    // Each pool but the first is sampled, and turns out to have ended with the context.
     for pool in 3..MANY + 2 {
         log.pool(Pool {
             pool,
@@ -86,7 +86,7 @@ fn pools_whose_memory_outlives_contexts() {
     assert!(note.starts_with("A memory pool of device 0 had 1048576 bytes"));
 }
 
-/// What the first end learnt about all memory is kept true by what follows.
+/// The lists computed at the first end are maintained afterwards.
 #[test]
 fn ends_after_the_first_one_end_what_came_meanwhile() {
     let mut log = LogWriter::default();

@@ -1,4 +1,4 @@
-//! Memory whose owner the driver does not name plainly: handles that are counted, pools, and windows of multicast objects.
+//! Memory whose owner the driver does not name directly: counted handles, pools, and windows of multicast objects.
 
 use vramscope_core::model::Action;
 use vramscope_record::layout::{Call, Event, Pool, flags, pool_flags};
@@ -24,7 +24,7 @@ fn looking_at_a_handle_changes_nothing() {
     map(&mut log, Call::cuMemMap, BASE, 4 * MIB, 7);
     map(&mut log, Call::cuMemRelease, 0, 0, 7);
     assert_eq!(tracked_bytes(&log), 4 * MIB);
-    // The handle was released, but the memory is mapped: it is given out again.
+    // The handle was released, but the memory is mapped, so the handle is returned again.
     map(
         &mut log,
         Call::cuMemRetainAllocationHandle,
@@ -52,7 +52,7 @@ fn a_multicast_window_is_no_memory_of_its_own() {
     assert_eq!(tracked_bytes(&log), 4 * MIB);
 }
 
-/// Memory of two pools without a context, as the driver says of pools, and the end of the primary context.
+/// Memory of two pools without a context, as the driver reports for pools, and the end of the primary context.
 fn pools_at_the_end_of_the_context() -> LogWriter {
     let mut log = LogWriter::default();
     alloc(&mut log, Call::cuMemAlloc, BASE + 128 * MIB, MIB);
@@ -96,7 +96,7 @@ fn the_driver_says_whether_pool_memory_outlives_the_context() {
 
 #[test]
 fn what_nobody_knows_of_pool_memory_is_said() {
-    // Neither a known nor an unknown context takes memory that belongs to none.
+    // The end of neither a known nor an unknown context ends memory that belongs to none.
     for context in [1, 0] {
         let mut log = pools_at_the_end_of_the_context();
         let end = Event {
@@ -133,7 +133,7 @@ fn memory_of_pools_on_the_host_is_the_hosts() {
     let mut log = LogWriter::default();
     create_pool(&mut log, 77, 1, 2);
     from_pool(&mut log, 77, BASE, BASE, MIB);
-    // The driver names no device for memory of a pool that was not seen being made.
+    // The driver names no device for memory of a pool whose creation was not seen.
     let unseen = Event {
         device: -1,
         address: BASE + 32 * MIB,
@@ -211,7 +211,7 @@ fn a_pool_that_was_not_destroyed_holds_what_it_held() {
     };
     assert_eq!(samples(&before.0), [96 * MIB]);
     assert_eq!(samples(&snapshot), [96 * MIB; 2]);
-    // What nobody knows of its memory is still said.
+    // The unknown is still reported.
     let mut log = pools_at_the_end_of_the_context();
     refused(&mut log, Call::cuMemPoolDestroy, 0, 9);
     assert_eq!(converted(&log).1.notes.len(), 2);
@@ -274,7 +274,7 @@ fn memory_of_graphs_is_tracked_as_the_driver_says() {
 #[test]
 fn mappings_that_are_no_chunks_are_not_segments() {
     let mut log = LogWriter::default();
-    // The whole range of addresses that the driver keeps for the pool, instead of what it holds.
+    // The driver names the whole range of addresses of the pool instead of its memory.
     for index in 0..4 {
         let address = BASE + index * 2 * MIB;
         from_pool(&mut log, 9, BASE, address, MIB);
@@ -292,7 +292,7 @@ fn mappings_that_are_no_chunks_are_not_segments() {
     assert!(report.notes[0].starts_with("Pool 0.0: the mappings that the driver names"));
 }
 
-/// As driver 580 does: chunks lie next to each other, and the driver names the one that an allocation begins in.
+/// As driver 580 does: chunks are adjacent, and the driver names the one in which an allocation begins.
 #[test]
 fn allocations_of_pools_may_end_in_a_later_chunk() {
     let mut log = LogWriter::default();
@@ -326,12 +326,12 @@ fn allocations_of_pools_may_end_in_a_later_chunk() {
     assert_eq!(report.notes, [""; 0]);
 }
 
-/// An entry for each chunk would leave a ring no room for anything else.
+/// With an entry for each chunk, a ring would have no room for anything else.
 #[test]
 fn chunks_that_come_or_go_together_are_one_entry() {
     let mut log = LogWriter::default();
     from_pool(&mut log, 9, BASE, BASE, 10_240 * MIB);
-    // Chunks of another pool are others, however near.
+    // Chunks of another pool are separate, however close.
     from_pool(&mut log, 8, BASE + 10_240 * MIB, BASE + 10_240 * MIB, MIB);
     free(&mut log, Call::cuMemFreeAsync, BASE);
     // Some of them are in use again.
@@ -357,7 +357,7 @@ fn chunks_that_come_or_go_together_are_one_entry() {
     assert_eq!(report.notes, [""; 0]);
 }
 
-/// Chunks that one free takes with it are an entry of its own: the driver may refuse that free alone.
+/// Chunks that end with one free have an entry of their own: the driver may refuse only that free.
 #[test]
 fn chunks_that_go_with_two_frees_are_two_entries() {
     let mut log = LogWriter::default();
@@ -392,7 +392,7 @@ fn chunks_that_go_with_two_frees_are_two_entries() {
         flags: flags::FREE_FAILED,
         ..event(&log, Call::cuMemFreeAsync)
     });
-    // The frees left out are missing from what the events lead to.
+    // The frees left out are missing from the state that the events lead to.
     let symbols = &mut Numbers::default();
     let (snapshot, _) = convert(&log.bytes(), &options, symbols, &mut |_, _| {}).unwrap();
     assert_story(
@@ -458,7 +458,7 @@ fn parts_may_lie_in_memory_that_was_mapped_piece_by_piece() {
     assert_eq!(report.notes, [""; 0]);
 }
 
-/// Many small allocations side by side, which are told to be one part again and again.
+/// Many adjacent small allocations, which are declared to be one part again and again.
 #[test]
 fn parts_of_too_many_allocations_are_soon_left_out() {
     let mut log = LogWriter::default();
@@ -479,7 +479,8 @@ fn parts_of_too_many_allocations_are_soon_left_out() {
     assert_eq!(tracked_bytes(&log), count * 512);
 }
 
-/// What the log says of the second allocation cannot be. The third one lies where it is, but not partly in its segment.
+/// The log's statement about the second allocation is impossible. The third one has that address, but does not lie partly in
+/// its segment.
 #[test]
 fn an_allocation_of_a_pool_never_ends_in_another_owners_segment() {
     let mut log = LogWriter::default();
@@ -519,7 +520,7 @@ fn a_tiny_chunk_of_a_huge_allocation_is_not_repeated() {
     );
 }
 
-/// A pool that was destroyed gives back each chunk with its last allocation, and the driver refuses that again and again.
+/// A destroyed pool releases each chunk with its last allocation, and the driver refuses that again and again.
 #[test]
 fn a_refused_free_of_many_chunks_is_soon_undone() {
     let mut log = LogWriter::default();
@@ -545,7 +546,7 @@ fn a_refused_free_of_many_chunks_is_soon_undone() {
     assert_eq!(report.notes, [""; 0]);
 }
 
-/// Each large allocation lies in chunks that the pool has already.
+/// Each large allocation lies in chunks that the pool already has.
 #[test]
 fn only_chunks_that_are_added_count_against_the_bound() {
     let mut log = LogWriter::default();
@@ -562,7 +563,7 @@ fn only_chunks_that_are_added_count_against_the_bound() {
     );
 }
 
-/// The driver's names turned out not to be chunks, but what was placed by them is still there.
+/// The driver's names turned out not to be chunks, but the allocations placed by them are still there.
 #[test]
 fn what_is_no_chunk_after_all_keeps_its_allocations() {
     let mut log = LogWriter::default();

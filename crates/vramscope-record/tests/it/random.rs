@@ -82,7 +82,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 const AREA: u64 = 1 << 32;
 const CHUNK: u64 = 32 * MIB;
 
-/// A mapping of the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Mapping {
     start: u64,
@@ -93,7 +92,6 @@ struct Mapping {
     emptied: usize,
 }
 
-/// An allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Live {
     start: u64,

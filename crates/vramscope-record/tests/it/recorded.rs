@@ -1,5 +1,5 @@
-//! Logs of programs on a real driver (580.159, one H100), against what the programs themselves, PyTorch and CUPTI say that
-//! they got. `tests/gpu` recorded both, `tests/gpu/fixtures.py` made the files.
+//! Logs of programs on a real driver (580.159, one H100), compared with what the programs themselves, PyTorch and CUPTI
+//! report. `tests/gpu` recorded both, `tests/gpu/fixtures.py` made the files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read as _;
@@ -13,14 +13,13 @@ use vramscope_record::ConvertOptions;
 
 use crate::support::converted_bytes;
 
-/// Address and bytes.
 type Place = (u64, u64);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/captured")
 }
 
-/// The converted log of a program, and what else is known of it.
+/// The converted log of a program, and the other data about it.
 fn recorded(name: &str) -> (Snapshot, Value) {
     let packed = std::fs::File::open(folder().join(format!("{name}.raw.gz"))).unwrap();
     let mut bytes = Vec::new();
@@ -66,7 +65,7 @@ fn places(known: &Value) -> Vec<Place> {
     list.map_or_else(Vec::new, |list| list.iter().map(pair).collect())
 }
 
-/// Bytes that pools hold, each time that the driver was asked: time and bytes, without those of graphs.
+/// Bytes in pools at each query of the driver: time and bytes, without those of graphs.
 fn held_by_pools(snapshot: &Snapshot) -> Vec<(i64, u64)> {
     let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
     let sample = |it: &Value| {
@@ -77,7 +76,7 @@ fn held_by_pools(snapshot: &Snapshot) -> Vec<(i64, u64)> {
     memory.iter().filter_map(sample).collect()
 }
 
-/// Ranges joined where they touch.
+/// Merges ranges that touch.
 fn joined(mut ranges: Vec<Place>) -> Vec<Place> {
     ranges.sort_unstable();
     let mut whole: Vec<Place> = Vec::new();

@@ -98,7 +98,6 @@ pub(crate) fn from_pool(log: &mut LogWriter, pool: u64, base: u64, address: u64,
     log.event(event);
 }
 
-/// A sample of a pool.
 pub(crate) fn sample(log: &mut LogWriter, pool: u64, reserved_bytes: u64) {
     log.pool(Pool {
         time_ns: log.offset() * 1000,
@@ -144,7 +143,7 @@ pub(crate) fn converted_with(log: &LogWriter, options: &ConvertOptions) -> (Snap
     converted_bytes(&log.bytes(), options)
 }
 
-/// As [`converted_with`], of the log's bytes.
+/// Like [`converted_with`], for the log's bytes.
 #[track_caller]
 pub(crate) fn converted_bytes(bytes: &[u8], options: &ConvertOptions) -> (Snapshot, Report) {
     let (snapshot, report) =
@@ -159,8 +158,8 @@ pub(crate) fn converted_bytes(bytes: &[u8], options: &ConvertOptions) -> (Snapsh
     (snapshot, report)
 }
 
-/// Checks the rules for every snapshot: it reads back unchanged and without warnings but of sizes, which a damaged log
-/// may hold, and its events lead to its state.
+/// Checks the rules for every snapshot: it reads back unchanged and without warnings except about sizes, which may be
+/// anything in a damaged log, and its events lead to its state.
 #[track_caller]
 pub(crate) fn check(snapshot: &Snapshot, is_whole: bool) {
     let mut kinds = snapshot.warnings.list().iter().map(|warning| &warning.kind);

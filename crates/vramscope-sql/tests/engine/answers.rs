@@ -1,4 +1,4 @@
-//! What the engine answers.
+//! Answers of the engine.
 
 use std::fs;
 use std::fs::File;
@@ -57,7 +57,7 @@ fn only_the_files_of_a_named_rank_are_read() {
         let sql = format!("select event from events where rank {ranks}");
         assert_eq!(rows(&engine, &sql).len() as i128, count, "{sql}");
     }
-    // Nor those whose statistics say that they have no such row.
+    // Nor those whose statistics show that they have no such row.
     let plan = engine.explain("select event from events where live_bytes > 25");
     let plan = plan.unwrap().join("\n");
     assert!(plan.contains("pruning_predicate"), "{plan}");
@@ -161,7 +161,7 @@ fn what_does_not_fit_into_memory_is_spilled() {
     }));
 }
 
-/// Where threads that share the memory have too little, one alone has enough.
+/// A single thread may have enough memory where threads that share it do not.
 #[test]
 fn what_two_threads_cannot_sort_one_can() {
     let folder = written(150_000);
@@ -246,7 +246,7 @@ fn sums_are_exact_beyond_64_bits() {
     assert_eq!(rows(&engine, sql), [[Value::None]]);
 }
 
-/// Computing with whole numbers keeps their kind, as what asks for one needs.
+/// Integer arithmetic gives integers, as required by functions that take one.
 #[test]
 fn whole_numbers_stay_whole() {
     let folder = written(4);

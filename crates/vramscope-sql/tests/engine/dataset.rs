@@ -1,4 +1,4 @@
-//! A dataset of three ranks, whose figures are easy to know.
+//! A dataset of three ranks with simple figures.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,9 @@ use datafusion::arrow::array::{
 use datafusion::parquet::arrow::ArrowWriter;
 use tempfile::TempDir;
 
-/// How many ranks it has, numbered 0, 1, 2.
 pub(crate) const RANKS: i64 = 3;
 
-/// Writes it: rank r has `events` numbers 1 to `events`, of which number n leaves (r + 1) × n bytes active.
+/// Writes it: rank r has `events` numbered 1 to `events`, and after event n (r + 1) × n bytes are active.
 pub(crate) fn written(events: i64) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for rank in 0..RANKS {
@@ -22,7 +21,7 @@ pub(crate) fn written(events: i64) -> TempDir {
         fs::create_dir_all(&place).unwrap();
         write(&place.join("part.parquet"), &rank_events(rank, events));
     }
-    // What is no table: pieces have no Parquet.
+    // Not a table: pieces have no Parquet.
     for rank in 0..RANKS {
         let pieces = folder.path().join(format!("pieces/rank={rank:05}"));
         fs::create_dir_all(&pieces).unwrap();
@@ -70,7 +69,6 @@ fn rank_events(rank: i64, events: i64) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
-/// Writes a batch as a file.
 pub(crate) fn write(path: &Path, batch: &RecordBatch) {
     let file = fs::File::create(path).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();

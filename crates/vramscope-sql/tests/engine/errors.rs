@@ -1,4 +1,4 @@
-//! What the engine refuses, and how it says so.
+//! Queries that the engine refuses, and its messages.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use vramscope_sql::{Cause, Error, Flow, Place};
 use crate::dataset::written;
 use crate::engine;
 
-/// The error of a query about so many events of each rank, also if it comes while the query runs.
+/// The error of a query about so many events per rank, even if it occurs while the query runs.
 fn error(sql: &str, events: i64, memory_bytes: u64) -> Error {
     let folder = written(events);
     let engine = engine(folder.path(), memory_bytes);
@@ -96,7 +96,7 @@ fn nothing_is_written() {
     }
     sql_error(
         "drop table events",
-        "nothing can be changed or written by SQL, as this would (DropTable)",
+        "SQL can only read here, and this would change or write something (DropTable)",
         None,
         &[],
     );
@@ -131,7 +131,7 @@ fn a_damaged_file_is_named() {
     assert!(found.advice[0].contains("fleet pack"), "{found:?}");
 }
 
-/// Changed bytes that the Parquet library does not expect: it panicked.
+/// Changed bytes that the Parquet library does not expect: it panicked on them.
 #[test]
 fn files_that_break_the_engine_are_errors() {
     for table in ["annotations", "segments"] {

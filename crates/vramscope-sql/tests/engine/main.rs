@@ -1,4 +1,4 @@
-//! The engine over a dataset that these tests write: what it answers, what it refuses, and how it says so.
+//! The engine over a dataset written by these tests: its answers, its refusals, and its messages.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod answers;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use vramscope_sql::{Dataset, Engine, Flow, Settings, Value};
 
-/// An engine over a folder that may hold so much memory.
+/// An engine over a folder that may use this much memory.
 fn engine(folder: &Path, memory_bytes: u64) -> Engine {
     let settings = Settings {
         memory_bytes,
@@ -20,7 +20,6 @@ fn engine(folder: &Path, memory_bytes: u64) -> Engine {
     Engine::new(Dataset::find(folder).unwrap(), &settings).unwrap()
 }
 
-/// All rows of an answer.
 fn rows(engine: &Engine, sql: &str) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     let answer = engine.ask(sql).unwrap();

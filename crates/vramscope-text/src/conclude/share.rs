@@ -1,11 +1,11 @@
-//! What holds a device, as parts that add up to its capacity.
+//! Divides a device into parts that add up to its capacity.
 
 use serde::Serialize;
 
 use crate::figure::Figure;
 use crate::record::{Failure, Form};
 
-/// Whose a part of the device is.
+/// The owner of a part of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
@@ -13,9 +13,9 @@ pub enum ShareOf {
     Others,
     /// This process outside PyTorch: the CUDA context, NCCL, other libraries.
     Context,
-    /// Others, or this process outside PyTorch: the text does not tell them apart.
+    /// Others, or this process outside PyTorch: the text does not distinguish them.
     OthersOrContext,
-    /// What PyTorch has given out.
+    /// Allocated by PyTorch.
     Live,
     /// Kept by private pools, unused.
     Pools,
@@ -26,7 +26,7 @@ pub enum ShareOf {
 }
 
 impl ShareOf {
-    /// The words for people.
+    /// The words in output.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -44,15 +44,15 @@ impl ShareOf {
 /// A part of the device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Share {
-    /// Whose it is.
+    /// The owner.
     pub of: ShareOf,
     /// Its size in bytes.
     pub bytes: u64,
-    /// How much more or less it may be, because printed figures are rounded.
+    /// The possible error in either direction, because printed figures are rounded.
     pub off_bytes: u64,
 }
 
-/// A difference of figures, with its bounds.
+/// A difference of figures, with bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Rest {
     pub(super) bytes: i128,
@@ -102,13 +102,13 @@ impl Rest {
     }
 }
 
-/// What PyTorch held: allocated and not; `None` if the text does not tell both.
+/// What PyTorch held: allocated and not; `None` unless the text has both.
 pub(super) fn reserved(failure: &Failure) -> Option<Rest> {
     let allocated = Rest::of(failure.allocated.as_ref()?);
     Some(allocated.and(Rest::of(failure.unallocated.as_ref()?)))
 }
 
-/// What PyTorch had given out.
+/// What PyTorch had allocated.
 pub(super) fn live(failure: &Failure) -> Option<Rest> {
     let allocated = Rest::of(failure.allocated.as_ref()?);
     Some(match &failure.in_pools {
@@ -117,7 +117,7 @@ pub(super) fn live(failure: &Failure) -> Option<Rest> {
     })
 }
 
-/// What this process held in all, where the text says so and it can be.
+/// The total held by this process, if the text has it and it is plausible.
 pub(super) fn in_use(failure: &Failure) -> Option<Rest> {
     let in_use = Rest::of(failure.in_use.as_ref()?);
     let can_be = reserved(failure).is_none_or(|reserved| in_use.most() >= reserved.least());
@@ -138,7 +138,7 @@ fn parts(failure: &Failure) -> Option<Vec<Share>> {
     let (reserved, live) = (reserved(failure)?, live(failure)?);
     let unallocated = Rest::of(failure.unallocated.as_ref()?);
     let pools = failure.in_pools.as_ref().map(Rest::of).unwrap_or_default();
-    // Memory of the computer that stands for the device's is not in a bar of the device.
+    // Memory of the computer in place of the device's does not belong in a bar of the device.
     if reserved.least() > total.most() || live.most() < 0 {
         return None;
     }

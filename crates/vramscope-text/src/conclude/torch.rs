@@ -1,7 +1,7 @@
 //! Causes of failed requests of PyTorch's allocators.
 //!
-//! Thresholds are those of snapshots: others matter from a tenth of the device on, free memory if it is more than a tenth
-//! of what is reserved.
+//! Thresholds are those for snapshots: others matter from a tenth of the device on, free memory if it is more than a tenth
+//! of the reserved memory.
 
 use vramscope_core::analysis::memory::allocator_rules::{LARGE_SEGMENT_BYTES, segment_bytes};
 use vramscope_core::analysis::report::findings::{Verdict, sentences};
@@ -13,22 +13,22 @@ use crate::record::{Failure, Process};
 
 const GIB: i128 = 1 << 30;
 
-/// What others must hold at least to be why, and what a process may hold outside PyTorch without being odd, in bytes.
+/// Least bytes that others must hold to be the reason, and most that a process may hold outside PyTorch without being odd.
 /// Screens, drivers and small tools take some on every device.
 const OTHERS_LEAST: i128 = GIB;
 const OUTSIDE_USUAL: i128 = 2 * GIB;
 
-/// Drivers keep some of what they call free: this part of the device.
+/// Drivers keep this part of the device from what they report as free.
 const SLACK_PART: i128 = 64;
 
-/// Where the message does not tell others from this process outside PyTorch, they are likely others from this part of the
-/// device on.
+/// If the message does not distinguish others from this process outside PyTorch, they are likely others from this part of
+/// the device on.
 const LIKELY_PART: i128 = 4;
 
-/// What is free matters little if it is less than this part of what is reserved.
+/// Free memory matters little if it is less than this part of the reserved memory.
 const LITTLE_PART: i128 = 33;
 
-/// A request this many times the device is no size that was meant.
+/// A request of this many times the device was not meant.
 const ABSURD_TIMES: i128 = 64;
 
 const WHEN: &str = "when it failed";
@@ -38,11 +38,11 @@ struct Others {
     held: Rest,
     sure: Sure,
     named: Vec<Process>,
-    /// Whether this process outside PyTorch may be among them.
+    /// Whether this process outside PyTorch may be included.
     with_own: bool,
 }
 
-/// All causes that the figures of an error allow.
+/// All causes that are compatible with an error's figures.
 pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
     let Some(wanted) = failure.requested.as_ref().map(Rest::of) else {
         return Vec::new();
@@ -77,14 +77,14 @@ fn bytes(rest: Rest) -> Bytes {
     Bytes(rest.to_bytes())
 }
 
-/// What a request takes of the device, at most.
+/// What a request takes from the device, at most.
 fn segment(wanted: Rest) -> i128 {
     let most = u64::try_from(wanted.most().max(0)).unwrap_or(u64::MAX);
     segment_bytes(most, LARGE_SEGMENT_BYTES).into()
 }
 
-/// What is free and what is held are together much more than the device has. They are asked for one after the other, so they
-/// never agree quite.
+/// Free and held memory together are much more than the device has. They are queried one after the other, so they never
+/// agree exactly.
 fn contradicting(failure: &Failure) -> Option<Cause> {
     let total = Rest::of(failure.total.as_ref()?);
     let free = Rest::of(failure.free.as_ref()?);
@@ -94,7 +94,7 @@ fn contradicting(failure: &Failure) -> Option<Cause> {
         .map(Rest::of)
         .or_else(|| reserved(failure))?;
     let is_too_much = (free.least() + held.least()) * 8 > total.most() * 9;
-    // With nothing free, the driver may have moved memory out.
+    // If nothing is free, the driver may have moved memory out.
     (is_too_much && free.least() * 8 > total.most()).then(|| {
         let seen = format!(
             "{} held and {} free are more than the {} of the device.",
@@ -157,7 +157,6 @@ fn too_large(failure: &Failure, wanted: Rest) -> Option<Cause> {
     })
 }
 
-/// A limit that the message names.
 fn limit(failure: &Failure, wanted: Rest) -> Option<Cause> {
     let allowed = Rest::of(failure.allowed.as_ref()?);
     let reserved = reserved(failure)?;
@@ -188,7 +187,6 @@ fn limit(failure: &Failure, wanted: Rest) -> Option<Cause> {
     })
 }
 
-/// The device had enough.
 fn refused(failure: &Failure, wanted: Rest) -> Option<Cause> {
     let free = Rest::of(failure.free.as_ref()?);
     let total = Rest::of(failure.total.as_ref()?);
@@ -202,11 +200,10 @@ fn refused(failure: &Failure, wanted: Rest) -> Option<Cause> {
         sentences::refused(bytes(free), bytes(wanted)),
     );
     cause.seen += " With expandable_segments, addresses may be used up instead of memory (pytorch#192269). On Windows and on devices that share \
-                   the computer's memory, what is free on the device may not be had.";
+                   the computer's memory, free memory of the device may not be available.";
     Some(cause)
 }
 
-/// Memory that private pools keep.
 fn pools(failure: &Failure, wanted: Rest) -> Option<Cause> {
     let kept = Rest::of(failure.in_pools.as_ref()?);
     let reserved = reserved(failure)?;
@@ -224,11 +221,11 @@ fn pools(failure: &Failure, wanted: Rest) -> Option<Cause> {
     })
 }
 
-/// Who else is on the device, as far as the message tells.
+/// Other users of the device, as far as the message shows.
 fn others(failure: &Failure) -> Option<Others> {
     let total = Rest::of(failure.total.as_ref()?);
     let free = Rest::of(failure.free.as_ref()?);
-    // Where the message does not go on, it is not known who is this process.
+    // If the message ends early, it is not known which process is this one.
     let reserved = reserved(failure)?;
     if let Some(own) = in_use(failure) {
         return Some(Others {
@@ -246,8 +243,8 @@ fn others(failure: &Failure) -> Option<Others> {
             with_own: true,
         });
     }
-    // In a container PyTorch does not know its own number: the process that holds what PyTorch holds, and least above it,
-    // is likely this one.
+    // In a container PyTorch does not know its own process id: the process that holds at least what PyTorch holds, with the
+    // smallest excess, is likely this one.
     let mut named = failure.processes.clone();
     let own = named.iter().enumerate();
     let own = own.filter(|(_, process)| process.held.most() >= reserved.least());
@@ -317,14 +314,13 @@ fn of_others(failure: &Failure, others: &Others, wanted: Rest) -> Option<Cause> 
     Some(cause)
 }
 
-/// Free memory in pieces.
 fn pieces(failure: &Failure, wanted: Rest) -> Option<Cause> {
     let free = Rest::of(failure.free.as_ref()?);
     let unallocated = Rest::of(failure.unallocated.as_ref()?);
     let reserved = reserved(failure)?;
     let all = free.and(unallocated);
     let is_enough = all.most() >= wanted.least();
-    // Without a good part in pieces, they are not why.
+    // Unless a good part is in pieces, they are not the reason.
     let is_much = unallocated.bytes * 10 >= reserved.bytes || unallocated.bytes * 2 >= wanted.bytes;
     (is_enough && is_much).then(|| {
         let title = format!(
@@ -340,20 +336,20 @@ fn pieces(failure: &Failure, wanted: Rest) -> Option<Cause> {
             title,
         );
         cause.seen = "Together they would have been enough. Perhaps they lie in pieces that PyTorch could not give back, as their segments are \
-                      partly in use; perhaps in other pools or streams: a snapshot tells."
+                      partly in use; perhaps in other pools or streams: a snapshot would show it."
             .to_owned();
         cause.to_try.insert(0, sentences::expandable());
         cause
     })
 }
 
-/// What is live is too much. `others`: how sure it is that others are why.
+/// Too much is live. `others`: how certain it is that others are the reason.
 fn too_much(failure: &Failure, wanted: Rest, others: Option<Sure>) -> Option<Cause> {
     let total = Rest::of(failure.total.as_ref()?);
     let free = Rest::of(failure.free.as_ref()?);
     let (reserved, live) = (reserved(failure)?, live(failure)?);
     let all_free = free.and(reserved).less(live);
-    // Of a device that is mostly others', what is live is not the reason, unless both together are more than it has.
+    // If a device is mostly used by others, live memory is not the reason, unless both together exceed the device.
     let is_more = live.least() + wanted.least() > total.most();
     if live.least() * 2 < total.most() && !is_more {
         return None;
@@ -384,13 +380,13 @@ fn too_much(failure: &Failure, wanted: Rest, others: Option<Sure>) -> Option<Cau
             cause.seen
         );
     }
-    // It comes after others, where they are likely why.
+    // It comes after others, if they are a likely reason.
     let others = others.filter(|sure| *sure < Sure::Possible);
     cause.sure = cause.sure.max(others.unwrap_or(Sure::Certain));
     Some(cause)
 }
 
-/// Causes over cudaMallocAsync, which does not tell what its pool keeps.
+/// Causes with cudaMallocAsync, which does not report what its pool keeps.
 pub(super) fn async_causes(failure: &Failure) -> Vec<Cause> {
     let figures = (
         &failure.requested,
@@ -422,7 +418,7 @@ pub(super) fn async_causes(failure: &Failure) -> Vec<Cause> {
             title,
         )];
     }
-    // The driver takes memory in pages.
+    // The driver allocates in pages.
     if free.least() >= wanted.most() + (64 << 20) {
         let title = sentences::refused(bytes(free), bytes(wanted));
         return vec![Cause::new(
@@ -449,7 +445,7 @@ pub(super) fn async_causes(failure: &Failure) -> Vec<Cause> {
         return vec![cause];
     }
     vec![Cause::unknown(
-        "The text does not tell whose most of the device is",
+        "The text does not say who holds most of the device",
         &of_rest,
     )]
 }

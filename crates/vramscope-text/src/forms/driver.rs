@@ -1,4 +1,4 @@
-//! Errors without an allocator's figures: the driver's own, those of its libraries, and other frameworks'.
+//! Errors without an allocator's figures: those of the driver, its libraries and other frameworks.
 
 use memchr::memmem;
 
@@ -7,10 +7,10 @@ use crate::cursor::Cursor;
 use crate::figure::Figure;
 use crate::record::{Api, Failure, Form};
 
-/// What ComfyUI says after an error, which may not have been pasted.
+/// ComfyUI's message after an error, which may not have been pasted.
 pub(crate) const GOT_AN_OOM: &str = "Got an OOM";
 
-/// Errors of drivers and their libraries, without white space, and whose.
+/// Errors of drivers and their libraries, without white space, and the interface they belong to.
 const ERRORS: [(&str, Api, &str); 20] = [
     (
         "CUDAerror:outofmemory",
@@ -57,7 +57,7 @@ const ERRORS: [(&str, Api, &str); 20] = [
         Api::Cuda,
         "NCCL: Cuda failure 2 'out of memory'",
     ),
-    // ComfyUI, which prints no more of what cudaMallocAsync says.
+    // ComfyUI, which prints no more of cudaMallocAsync's message.
     ("Allocationondevice", Api::Cuda, "Allocation on device"),
     ("GotanOOM,unloadingallloadedmodels", Api::Cuda, GOT_AN_OOM),
     // JAX at run time, and CuPy.
@@ -100,7 +100,7 @@ const ERRORS: [(&str, Api, &str); 20] = [
     ),
 ];
 
-/// An error of a driver in one line.
+/// An error of a driver on one line.
 pub(crate) fn find(line: &[u8]) -> Option<Found> {
     const ADDRESSES: &[u8] = b"[ExpandableSegmentVA]";
     if let Some(start) = memmem::find(line, ADDRESSES) {
@@ -132,7 +132,7 @@ pub(crate) fn find(line: &[u8]) -> Option<Found> {
     })
 }
 
-/// Errors of other frameworks in one line, with what they tell; `after` is what follows.
+/// Errors of other frameworks on one line, with their figures; `after` is the text that follows.
 pub(crate) fn find_framework(line: &[u8], after: &[u8]) -> Option<Found> {
     [
         find_absurd(line),
@@ -149,7 +149,7 @@ pub(crate) fn find_framework(line: &[u8], after: &[u8]) -> Option<Found> {
     .min_by_key(|found| found.start)
 }
 
-/// The words of a request that torch does not even print.
+/// The message of a request that torch does not even print.
 pub(crate) const ABSURD: &str = "Tried to allocate more than 1EB memory";
 
 fn find_absurd(line: &[u8]) -> Option<Found> {
@@ -160,7 +160,7 @@ fn find_absurd(line: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
 }
 
-/// Types of TensorFlow, longer names before their beginnings, and their bytes.
+/// Types of TensorFlow and their bytes. Longer names come before their prefixes.
 const TYPES: [(&str, u64); 16] = [
     ("float", 4),
     ("double", 8),
@@ -195,7 +195,7 @@ fn find_tensor(line: &[u8]) -> Option<Found> {
     let end = cursor.at;
     if cursor.eat("andtype").is_some()
         && let Some((_, bytes)) = TYPES.iter().find(|(name, _)| cursor.eat(name).is_some())
-        // Else it is the beginning of another type.
+        // Otherwise it is the beginning of another type.
         && cursor.eat("on/").is_some()
     {
         let shape = String::from_utf8_lossy(&line[start..end - 1]).into_owned();
@@ -218,8 +218,8 @@ fn find_tensor(line: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, start - HEAD.len(), failure))
 }
 
-/// TensorFlow: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.53GiB (rounded to 2715310336)`. What it says is no
-/// failure is none.
+/// TensorFlow: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.53GiB (rounded to 2715310336)`. Messages that
+/// say they are not a failure do not count.
 fn find_bfc(line: &[u8]) -> Option<Found> {
     const HEAD: &str = "ranoutofmemorytryingtoallocate";
     let mut cursor = Cursor::behind(line, HEAD)?;
@@ -268,8 +268,8 @@ fn find_onnx(line: &[u8], after: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, start - head.len(), failure))
 }
 
-/// A number of bytes, which has no unit behind it. Where its line or the text ends with it, the rest may have been cut off or
-/// stand in the next line: only a word there says that it is whole.
+/// A number of bytes, without a unit after it. If its line or the text ends with it, it may be cut off or continue on the
+/// next line: only a word there shows that it is complete.
 fn whole_number(cursor: &mut Cursor<'_>, after: &[u8]) -> Option<Figure> {
     let bytes = cursor.number()?;
     let next = cursor.rest().first().or(after.first())?;
@@ -280,8 +280,8 @@ fn whole_number(cursor: &mut Cursor<'_>, after: &[u8]) -> Option<Figure> {
     })
 }
 
-/// What ggml calls devices, and whose they are. AMD's are called by the interface as well, and Apple's have no number in
-/// older versions.
+/// ggml's names of devices, and their interfaces. AMD's devices may also have the interface's name, and Apple's have no
+/// number in older versions.
 const GGML_DEVICES: [(&str, Api); 7] = [
     ("CUDA", Api::Cuda),
     ("ROCm", Api::Hip),
@@ -292,7 +292,7 @@ const GGML_DEVICES: [(&str, Api); 7] = [
     ("Vulkan", Api::Other),
 ];
 
-/// The words of a buffer that Vulkan's driver does not allocate whatever is free.
+/// The message for a buffer that Vulkan's driver does not allocate however much is free.
 pub(crate) const TOO_LARGE_FOR_VULKAN: &str = "Vulkan: a buffer larger than one allocation may be";
 
 /// llama.cpp: `ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 8753520640`
@@ -306,7 +306,7 @@ fn find_buffer(line: &[u8], after: &[u8]) -> Option<Found> {
         return None;
     }
     buffer_device(&mut cursor, &mut failure);
-    // Pinned memory of the host's, for copies to that device.
+    // Pinned memory of the host, for copies to that device.
     if cursor.eat("_Host").is_some() {
         return None;
     }
@@ -315,7 +315,7 @@ fn find_buffer(line: &[u8], after: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, start, failure))
 }
 
-/// The words of a buffer whose device is none of those, of which nothing else in the log is.
+/// The message for a buffer of any other device, about which the log has nothing else.
 const OF_UNKNOWN_DEVICE: &str = "a buffer of another device could not be allocated";
 
 fn ggml_failure() -> Failure {
@@ -337,8 +337,9 @@ fn buffer_device(cursor: &mut Cursor<'_>, failure: &mut Failure) {
     }
 }
 
-/// llama.cpp on Vulkan: `ggml_vulkan: Device memory allocation of size 3959422976 failed.`, and `ggml_vulkan: Requested buffer
-/// size exceeds device memory allocation limit`, which says that no memory was asked for at all. Lines after it name the device.
+/// llama.cpp on Vulkan: `ggml_vulkan: Device memory allocation of size 3959422976 failed.`, and
+/// `ggml_vulkan: Requested buffer size exceeds device memory allocation limit`, which means that no memory was requested at
+/// all. Later lines name the device.
 fn find_vulkan(line: &[u8], after: &[u8]) -> Option<Found> {
     const SIZE: &str = "ggml_vulkan:Devicememoryallocationofsize";
     const LIMIT: &str = "Requestedbuffersizeexceedsdevice";
@@ -377,8 +378,8 @@ fn find_metal(line: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, start, failure))
 }
 
-/// `allocating 9866.00 MiB on device 1: cudaMalloc failed: out of memory`, which llama.cpp also says of AMD's devices: a line
-/// after it may tell.
+/// `allocating 9866.00 MiB on device 1: cudaMalloc failed: out of memory`, which llama.cpp also prints for AMD's devices: a
+/// later line may show which.
 pub(crate) fn find_ggml(line: &[u8], after: &[u8]) -> Option<Found> {
     const END: &str = "cudaMallocfailed:outofmemory";
     let end = memmem::find(line, END.as_bytes())?;
@@ -401,14 +402,14 @@ pub(crate) fn find_ggml(line: &[u8], after: &[u8]) -> Option<Found> {
     })
 }
 
-/// Adds what llama.cpp said of a device before it loaded: `using device CUDA0 (…) - 23871 MiB free`. Names have parentheses of
-/// their own, and newer versions name the bus behind them: `(0000:01:00.0)`.
+/// Adds what llama.cpp printed about a device before loading: `using device CUDA0 (…) - 23871 MiB free`. Names have
+/// parentheses of their own, and newer versions append the bus: `(0000:01:00.0)`.
 pub(crate) fn add_ggml_free(before: &[u8], failure: &mut Failure) {
     if failure.words == OF_UNKNOWN_DEVICE {
         return;
     }
     let is_own = |api: Api| {
-        // What the driver's error is called does not tell AMD's from NVIDIA's.
+        // The name of the driver's error does not distinguish AMD's from NVIDIA's.
         api == failure.api || (failure.api, api) == (Api::Cuda, Api::Hip)
     };
     let place = |name: &str, number: &str| {

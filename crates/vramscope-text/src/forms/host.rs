@@ -1,12 +1,12 @@
-//! The computer's own memory ran out, not the GPU's.
+//! Failures in which the computer's own memory ran out, not the GPU's.
 
 use memchr::memmem;
 
 use crate::cursor::Cursor;
 use crate::record::{HostFailure, HostKind};
 
-/// A failure in one line, which is given as it is and without white space, and where it begins in the former; `after` is
-/// what follows, without white space.
+/// A failure on one line, given as it is and without white space, and its beginning in the former; `after` is the text that
+/// follows, without white space.
 pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, HostFailure)> {
     let has = |word: &str| memmem::find(compact, word.as_bytes()).is_some();
     let at = |word: &str| memmem::find(line, word.as_bytes()).unwrap_or(0);
@@ -62,17 +62,17 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
     if has("exitcode-9") || has("exitcode:-9") || has("Signal9(SIGKILL)") {
         return Some((0, of(HostKind::Killed)));
     }
-    // As a shell prints it: the last word of a line, or before the command.
+    // As printed by a shell: the last word of a line, or before the command.
     let end = memmem::rfind(line, b"Killed")?;
     let is_last = line[end + 6..].trim_ascii().is_empty() || line[end + 6..].starts_with(b"     ");
     let is_word = end == 0 || !line[end - 1].is_ascii_alphanumeric();
     (is_last && is_word).then(|| (end, of(HostKind::Killed)))
 }
 
-/// An allocation that failed, by the name of its error.
+/// A failed allocation, by the name of its error.
 fn find_allocation(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, HostFailure)> {
     let has = |word: &str| memmem::find(compact, word.as_bytes()).is_some();
-    // Errors of devices are called by the same names.
+    // Errors of devices have the same names.
     let is_of_device = || {
         ["cuda", "CUDA", "hip", "HIP", "rmm", "outofmemory"]
             .iter()

@@ -1,12 +1,12 @@
-//! Lines by which frameworks tell their memory.
+//! Lines in which frameworks log their memory.
 
 use crate::cursor::Cursor;
 use crate::figure::Figure;
 
-/// A quantity in a log line: whose line, what it is, and how much.
+/// A quantity in a log line: the framework, its meaning, and the amount.
 pub(crate) type Told = (&'static str, &'static str, Figure);
 
-/// A word in a line without white space, behind which a size stands; whose line it is, and what the size is of.
+/// A word in a line without white space that precedes a size; the framework, and the size's meaning.
 const SIZES: [(&str, &str, &str); 16] = [
     ("modelweightstake", "vLLM", "weights"),
     ("non_torch_memorytakes", "vLLM", "outside PyTorch"),
@@ -34,7 +34,7 @@ const SIZES: [(&str, &str, &str); 16] = [
     ("GiBmemory,", "vLLM", "in use after sleep"),
 ];
 
-/// A word behind which a number stands whose unit is told elsewhere in the line.
+/// A word that precedes a number whose unit is elsewhere in the line.
 const NUMBERS: [(&str, &str, &str, &str); 7] = [
     ("|allocated:", "Megatron", "allocated", "MB"),
     ("|maxallocated:", "Megatron", "allocated at most", "MB"),
@@ -50,7 +50,7 @@ const NUMBERS: [(&str, &str, &str, &str); 7] = [
     ),
 ];
 
-/// All quantities that a line without white space tells.
+/// All quantities in a line without white space.
 pub(crate) fn told(line: &[u8]) -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
     if let Some(figures) = deepspeed(line) {

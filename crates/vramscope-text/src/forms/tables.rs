@@ -3,18 +3,18 @@
 use crate::cursor::Cursor;
 use crate::record::{DeviceUse, Process, Summary};
 
-/// The most lines of a table, and the longest of them in bytes.
+/// Most lines of a table, and the longest line in bytes.
 const MOST_LINES: usize = 400;
 const LONGEST_LINE: usize = 1000;
 
-/// The lines of a table, with their ends.
+/// The lines of a table, including their ends.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut at = 0;
     let lines = std::iter::from_fn(move || {
         let rest = &text[at..text.len().min(at + LONGEST_LINE)];
         let line = match memchr::memchr(b'\n', rest) {
             Some(end) => &rest[..=end],
-            // Longer than any line of a table, or the last one.
+            // Longer than any line of a table, or the last line.
             None if rest.len() == LONGEST_LINE => return None,
             None => rest,
         };
@@ -24,7 +24,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.take(MOST_LINES)
 }
 
-/// `memory_summary()`, from the line with its title on, and how many bytes it takes.
+/// `memory_summary()`, starting at the line with its title, and its length in bytes.
 pub(crate) fn summary(text: &[u8]) -> Option<(Summary, usize)> {
     let mut summary = Summary {
         device: None,
@@ -63,7 +63,7 @@ pub(crate) fn summary(text: &[u8]) -> Option<(Summary, usize)> {
             b"Non-releasablememory" => summary.not_releasable = figure(1),
             _ => {}
         }
-        // A row of a table has bars, and so has the rest of it.
+        // A row of a table has bars, and so has the rest of the table.
         if !line.contains(&b'|') {
             break;
         }
@@ -75,7 +75,7 @@ pub(crate) fn summary(text: &[u8]) -> Option<(Summary, usize)> {
     (summary.allocated.is_some() || summary.reserved.is_some()).then_some((summary, end))
 }
 
-/// The cells of a row between bars, without white space, but for empty ones at its ends.
+/// The cells of a row between bars, without white space, and without empty ones at either end.
 fn cells(line: &[u8]) -> Vec<Vec<u8>> {
     let cells = line.split(|&byte| byte == b'|');
     let cells = cells.map(|cell| {
@@ -85,7 +85,7 @@ fn cells(line: &[u8]) -> Vec<Vec<u8>> {
     cells.filter(|cell| !cell.is_empty()).collect()
 }
 
-/// The devices of nvidia-smi, from the line with its name on, and how many bytes it takes.
+/// The devices of nvidia-smi, starting at the line with its name, and the length in bytes.
 pub(crate) fn nvidia_smi(text: &[u8]) -> Option<(Vec<DeviceUse>, usize)> {
     let mut devices: Vec<DeviceUse> = Vec::new();
     let (mut at, mut end, mut number) = (0, 0, None);
@@ -151,7 +151,7 @@ fn two_sizes(line: &[u8]) -> Option<(crate::figure::Figure, crate::figure::Figur
     Some((used, cursor.figure()?))
 }
 
-/// `|    0   N/A  N/A      1234      C   python     20000MiB |`, and of old drivers without instances.
+/// `|    0   N/A  N/A      1234      C   python     20000MiB |`, also of old drivers without instances.
 fn process(words: &[&[u8]]) -> Option<(u64, Process)> {
     let [.., size, b"|"] = words else {
         return None;
@@ -178,7 +178,7 @@ fn process(words: &[&[u8]]) -> Option<(u64, Process)> {
     ))
 }
 
-/// The devices of npu-smi, from the line with its name on, and how many bytes it takes. Devices have the numbers that
+/// The devices of npu-smi, starting at the line with its name, and the length in bytes. Devices have the numbers that
 /// programs use.
 pub(crate) fn npu_smi(text: &[u8]) -> Option<(Vec<DeviceUse>, usize)> {
     let mut devices: Vec<DeviceUse> = Vec::new();

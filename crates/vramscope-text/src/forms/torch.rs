@@ -13,7 +13,7 @@ const MOST_PROCESSES: usize = 128;
 const HEAD: &str = "outofmemory.";
 const ASKED: &str = "Triedtoallocate";
 
-/// Whether these words are of this error: people leave out its first ones, and other errors have the rest.
+/// Whether these words belong to this error: people omit its first words, and other errors contain the rest.
 fn is_asked(text: &[u8], at: usize) -> bool {
     let has_head =
         text[..at].ends_with(HEAD.as_bytes()) && !text[..at].ends_with(b"backendoutofmemory.");
@@ -28,7 +28,6 @@ fn is_asked(text: &[u8], at: usize) -> bool {
     has_head || goes_on
 }
 
-/// A failure of PyTorch's allocator.
 pub(crate) fn find(text: &[u8]) -> Option<Found> {
     let at = memmem::find_iter(text, ASKED.as_bytes()).find(|&at| is_asked(text, at))?;
     let head = match text[..at].ends_with(HEAD.as_bytes()) {
@@ -40,7 +39,7 @@ pub(crate) fn find(text: &[u8]) -> Option<Found> {
     cursor.at = at + ASKED.len();
     let mut failure = Failure::new(api, Form::Torch);
     failure.requested = cursor.figure();
-    // What is cut off is simply not told.
+    // Figures that are cut off are just missing.
     if failure.requested.is_some() {
         let _cut = match cursor.rest().starts_with(b"(") {
             true => before_2_1(&mut cursor, &mut failure),
@@ -50,7 +49,7 @@ pub(crate) fn find(text: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, head - word, failure))
 }
 
-/// Whose memory it is, by the word before `out of memory`, and how long that is.
+/// The interface, from the word before `out of memory`, and that word's length.
 fn api(before: &[u8]) -> (Api, usize) {
     const APIS: [(&str, Api); 4] = [
         ("CUDA", Api::Cuda),
@@ -106,7 +105,7 @@ fn since_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
     failure.device = Some(cursor.number()?);
     cursor.any(&["hasatotalcapacityof", "hasatotalcapactyof"])?;
     failure.total = Some(cursor.figure()?);
-    // XPUs did not tell at first.
+    // XPUs did not report it at first.
     if cursor.eat("ofwhich").is_some() {
         let free = cursor.figure()?;
         cursor.eat("isfree.")?;
@@ -153,7 +152,7 @@ fn since_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
     Some(())
 }
 
-/// A failure over cudaMallocAsync: newer versions tell nothing but the first line.
+/// A failure with cudaMallocAsync; newer versions print only the first line.
 pub(crate) fn find_async(text: &[u8]) -> Option<Found> {
     const HEAD: &str = "wouldexceedallowedmemory.(outofmemory)";
     let mut cursor = Cursor::behind(text, HEAD)?;
@@ -182,7 +181,6 @@ fn async_lines(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
     Some(())
 }
 
-/// A failure on Apple's devices.
 pub(crate) fn find_mps(text: &[u8]) -> Option<Found> {
     const HEAD: &str = "MPSbackendoutofmemory(MPSallocated:";
     let mut cursor = Cursor::behind(text, HEAD)?;

@@ -1,4 +1,4 @@
-//! Errors of vLLM and SGLang before they serve, which are of their own arithmetic.
+//! Errors of vLLM and SGLang before they serve, which result from their own calculations.
 
 use vramscope_core::units::Count;
 
@@ -6,7 +6,6 @@ use super::Found;
 use crate::cursor::Cursor;
 use crate::record::{Api, Failure, Form};
 
-/// An error of vLLM.
 pub(crate) fn find(text: &[u8]) -> Option<Found> {
     [
         find_start(text),
@@ -67,7 +66,7 @@ fn find_start(text: &[u8]) -> Option<Found> {
     cursor.figure_in("GiB")?;
     cursor.eat(",")?;
     failure.requested = Some(cursor.figure()?);
-    failure.words = "less is free than vLLM is told to take".to_owned();
+    failure.words = "less is free than vLLM is set to take".to_owned();
     Some(Found::up_to(&cursor, start, failure))
 }
 

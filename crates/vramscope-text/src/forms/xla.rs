@@ -6,7 +6,7 @@ use super::Found;
 use crate::cursor::Cursor;
 use crate::record::{Api, Buffer, Failure, Form};
 
-/// Most buffers that are kept: XLA lists fifteen.
+/// Most buffers stored: XLA lists fifteen.
 const MOST_BUFFERS: usize = 64;
 
 /// `Ran out of memory in memory space hbm. Used 21.95G of 15.48G hbm.`
@@ -47,7 +47,7 @@ pub(crate) fn find_gpu(text: &[u8]) -> Option<Found> {
         .iter()
         .find_map(|head| Some((Cursor::behind(text, head)?, head)))?;
     let start = cursor.at - head.len();
-    // Where a list is cut off, what follows may be of the next error.
+    // After a list that is cut off, the text may belong to the next error.
     cursor.end_before(&["RESOURCE_EXHAUSTED", heads[0]]);
     let mut failure = Failure::new(Api::Other, Form::Xla);
     failure.requested = cursor.figure();
@@ -81,20 +81,20 @@ pub(crate) fn find_reserve(text: &[u8]) -> Option<Found> {
 
 fn stats(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
     cursor.seek("totalallocation:", 400)?;
-    // What the program needs in all.
+    // The total that the program needs.
     failure.allocated = Some(cursor.figure()?);
     cursor.eat("totalfragmentation:")?;
     cursor.figure()?;
     Some(())
 }
 
-/// The buffers of a list, and where it ends.
+/// The buffers of a list, and its end.
 fn buffers(text: &[u8], head: &str, end: &mut usize) -> Vec<Buffer> {
     let mut buffers = Vec::new();
     let base = *end;
     let mut cursor = Cursor::new(text);
     while buffers.len() < MOST_BUFFERS {
-        // The next one is not far, or the list is over.
+        // The next one is close, or the list is over.
         if cursor.seek(head, 120).is_none() {
             break;
         }

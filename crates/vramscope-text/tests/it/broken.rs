@@ -1,11 +1,11 @@
-//! Texts that are cut, wrapped, prefixed and doubled tell the same or less, never something else.
+//! Texts that are cut, wrapped, prefixed and doubled give the same or less, never something else.
 
 use proptest::prelude::*;
 use vramscope_text::{Class, Failure, Reader, Reading, Report, conclude, read};
 
 use super::threads;
 
-/// Classes that a reading's failures may have, but for `unknown`.
+/// The classes of a reading's failures, except `unknown`.
 fn classes(reading: &Reading) -> Vec<Class> {
     let causes = reading.records.iter().filter_map(conclude);
     let classes = causes.flat_map(|told| told.causes.into_iter().map(|cause| cause.class));
@@ -45,7 +45,7 @@ fn texts(failure: &Failure) -> Vec<String> {
     told.collect()
 }
 
-/// Fails unless `less` tells nothing that `whole` does not.
+/// Fails if `less` reports anything that `whole` does not.
 fn same_or_less(less: &[u8], whole: &Reading) -> Result<(), TestCaseError> {
     let reading = read(less);
     let (told, known) = (figures(&reading), figures(whole));
@@ -69,7 +69,7 @@ fn same_or_less(less: &[u8], whole: &Reading) -> Result<(), TestCaseError> {
 
 fn any_thread() -> impl Strategy<Value = String> {
     let texts = threads().into_iter().map(|thread| thread.text);
-    // Cut off in its midst, this one is the whole of another: an error of the device is one of the computer.
+    // Cut off in the middle, this one equals another text: an error of the device looks like one of the computer.
     let texts = texts.filter(|text| !text.contains("std::bad_alloc: CUDA"));
     prop::sample::select(texts.collect::<Vec<String>>())
 }
@@ -88,7 +88,7 @@ proptest! {
 
     #[test]
     fn wrapped_texts_tell_the_same(text in any_thread(), width in 20_usize..200, prefix in prop::sample::select(vec!["", "> ", "[rank1]: ", "2025-11-14T08:52:38.37Z "])) {
-        // Blank lines stay: a table or list needs its lines.
+        // Blank lines remain, because a table or list needs its lines.
         let lines = text.lines().map(|line| line.as_bytes().chunks(width).collect::<Vec<_>>().join(format!("\n{prefix}").as_bytes()));
         let wrapped: Vec<u8> = lines.collect::<Vec<_>>().join(format!("\n{prefix}").as_bytes());
         same_or_less(&wrapped, &read(text.as_bytes()))?;
@@ -98,7 +98,7 @@ proptest! {
     fn doubled_texts_tell_the_same(text in any_thread(), cut in 0.0..1.0) {
         let bytes = text.as_bytes();
         let part = &bytes[..(bytes.len() as f64 * cut) as usize];
-        // Cut off in the midst, and then again as a whole.
+        // Cut off in the middle, followed by the complete text.
         let doubled = [part, b"\n", bytes].concat();
         same_or_less(&doubled, &read(bytes))?;
         let whole = read(&[bytes, bytes].concat());

@@ -1,4 +1,4 @@
-//! What is read of each form, to the byte, and where.
+//! What is read from each form, to the byte, and where.
 
 use vramscope_text::{Class, Report, conclude, next_steps, read, whole};
 
@@ -173,7 +173,7 @@ fn what_powershell_writes_is_read() {
     assert_eq!(read(&wide), read(text.as_bytes()));
 }
 
-/// What torch prints where a driver does not tell what a process holds.
+/// torch's output if a driver does not report a process's memory.
 #[test]
 fn sizes_that_a_program_did_not_know_are_not_told() {
     let text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 23.98 GiB of which \
@@ -270,7 +270,7 @@ fn first(text: &str) -> Option<(Class, Option<u64>, Option<u64>, usize)> {
     Some((class, bytes(requested), bytes(free), reading.records.len()))
 }
 
-/// Asserts what the first failure of each text is: its class, and the bytes that were requested and free.
+/// Checks the first failure of each text: its class, and the requested and free bytes.
 fn first_of_each<'a>(
     cases: impl IntoIterator<Item = (&'a str, (Class, Option<u64>, Option<u64>))>,
 ) {
@@ -316,7 +316,7 @@ fn errors_of_tensorflow_jax_and_comfyui_are_read() {
             (Unknown, None, None),
         ),
     ]);
-    // TensorFlow says so itself.
+    // TensorFlow itself says so.
     let no_failure = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB with freed_by_count=0. The caller indicates that this is \
                       not a failure, but may mean that there could be performance gains if more memory were available.\n";
     assert_eq!(first(no_failure), None);
@@ -390,7 +390,7 @@ fn what_has_not_happened_is_no_failure() {
     }
 }
 
-/// llama.cpp tells what is free before it loads; XLA what a program needs in all.
+/// llama.cpp reports what is free before it loads; XLA the total that a program needs.
 #[test]
 fn figures_are_called_what_they_are() {
     let text = "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA RTX) - 23871 MiB free\n\
@@ -455,13 +455,13 @@ fn what_was_free_is_found_whatever_the_card_is_called() {
         assert_eq!(free, Some("9000 MiB"), "{device}");
         let requested = failure.requested.as_ref().map(|figure| figure.bytes);
         assert_eq!(requested, Some(9866 << 20), "{device}");
-        // What captures CUDA does not capture others.
+        // A command that captures CUDA does not capture others.
         let steps = next_steps(&reading.records[0], None);
         assert_eq!(!steps.is_empty(), name == "CUDA0", "{device}");
     }
 }
 
-/// A buffer of the host's, or of a device that is not known, has nothing to do with what a device had free.
+/// A buffer of the host or of an unknown device has nothing to do with a device's free memory.
 #[test]
 fn what_was_free_is_not_told_of_other_buffers() {
     let free_of = |buffer: &str| {
@@ -482,7 +482,7 @@ fn what_was_free_is_not_told_of_other_buffers() {
     assert_eq!(free_of("RPC[10.0.0.1:50052]"), [false]);
 }
 
-/// Of several devices, what is free is told of the one that failed.
+/// Of several devices, the free memory is that of the one that failed.
 #[test]
 fn what_was_free_is_that_of_the_device() {
     let text = "using device Vulkan0 (AMD Radeon RX 6800) - 16000 MiB free\n\
@@ -538,7 +538,7 @@ fn a_limit_of_one_allocation_is_no_lack_of_memory() {
     ]);
 }
 
-/// Ranks of several computers have devices of the same numbers, so that another process must be seen as well.
+/// Ranks on several computers have the same device numbers, so another process must be seen as well.
 #[test]
 fn ranks_on_one_device_are_odd() {
     let error = |rank: u64, others: &str| {

@@ -8,7 +8,7 @@ mod threads;
 
 use std::path::Path;
 
-/// A text from a thread, and what the thread says is its cause.
+/// A text from a thread, and its cause according to the thread.
 struct Thread {
     name: String,
     class: String,

@@ -1,10 +1,10 @@
-//! Texts from public threads: how often the class of the cause is right, and never wrongly certain.
+//! Texts from public threads: how often the class of the cause is right, and that it is never wrongly certain.
 
 use vramscope_text::{Class, Sure, conclude, read, whole};
 
 use super::{class_name, threads};
 
-/// The least number of texts, of 107, whose first cause is the one that the thread's end or the arithmetic tells.
+/// Least number of the 107 texts whose first cause agrees with the end of the thread or with the arithmetic.
 const RIGHT: usize = 96;
 
 #[test]
@@ -28,7 +28,7 @@ fn causes_are_right_or_not_told() {
         if class_name(cause.class) == thread.class {
             right += 1;
         } else if cause.class == Class::Unknown || cause.sure == Sure::Possible {
-            // Where nothing is to be told, a possibility is no more than that.
+            // If nothing can be concluded, a cause must be no more than possible.
             match thread.class.as_str() {
                 "unknown" => right += 1,
                 _ => untold.push(line),

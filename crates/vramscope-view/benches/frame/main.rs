@@ -51,7 +51,7 @@ fn is_wanted(name: &str) -> bool {
     parts.peek().is_none() || parts.any(|part| name.contains(&part))
 }
 
-/// Measures a trace, unless the command line names others only.
+/// Measures a trace, unless the command line names only others.
 fn pick(name: &str, trace: impl FnOnce() -> Trace) {
     if is_wanted(name) {
         measure(name, &trace());

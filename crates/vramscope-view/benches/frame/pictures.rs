@@ -25,7 +25,7 @@ const SIZES_PX: [(u32, u32); 2] = [(1_500, 900), (3_840, 2_160)];
 const LEAST_FRAMES: usize = 7;
 const LEAST_MS: f64 = 300.0;
 
-/// The snapshots: two usual ones, and those that are hard to draw.
+/// The snapshots: two ordinary ones, and those that are hard to draw.
 pub(crate) fn measure_all(is_wanted: impl Fn(&str) -> bool) {
     println!(
         "{:<40} {:>24} {:>24} {:>24}",
@@ -70,7 +70,7 @@ fn case(name: &str, is_wanted: &impl Fn(&str) -> bool, file: impl FnOnce() -> Ve
     }
 }
 
-/// A device with all that is computed once.
+/// A device with everything that is computed only once.
 struct Case<'a> {
     device: Device<'a>,
     theme: Theme,
@@ -119,7 +119,7 @@ impl<'a> Case<'a> {
         };
         let bounds = Bounds::new(bands.x_end(), top_bytes);
         let middle = (f64::from(width_px) / 2.0, f64::from(height_px) / 2.0);
-        // The deepest zoom is into the height, too.
+        // The deepest zoom magnifies the height, too.
         let zoom_y = (zoom / 10.0).max(1.0);
         let view = Viewport::fit_all(&bounds, width_px, height_px);
         let view = view.zoomed(zoom, zoom_y, middle, &bounds);
@@ -172,7 +172,6 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Lanes, marks and lines.
     fn around(&self, bands: &Bands<'_>, view: &Viewport) -> Decorations {
         let sources = Sources {
             device: self.device,

@@ -8,7 +8,7 @@ pub(crate) struct Trace {
     pub(crate) free_requested: Vec<u32>,
     pub(crate) bytes: Vec<u64>,
     pub(crate) total_bytes: Vec<u64>,
-    /// Per row, the number of a line of code.
+    /// The number of a line of code, by row.
     pub(crate) site: Vec<u64>,
 }
 

@@ -6,7 +6,6 @@ use serde_json::{Map, Number, Value};
 /// Deeper nesting is refused; no view's choices are nested that deeply.
 const DEPTH_LIMIT: usize = 16;
 
-/// The text of a value.
 pub(super) fn to_text(value: &Value) -> String {
     let mut text = String::new();
     push(&mut text, value);
@@ -109,7 +108,6 @@ fn bang(rest: &mut &str, depth: usize) -> Option<Value> {
     Some(value)
 }
 
-/// Parses items up to the closing parenthesis.
 fn list<T>(rest: &mut &str, mut item: impl FnMut(&mut &str) -> Option<T>) -> Option<Vec<T>> {
     let mut items = Vec::new();
     if let Some(after) = rest.strip_prefix(')') {

@@ -1,4 +1,4 @@
-//! Texts of addresses, there and back.
+//! Addresses written and read back.
 
 use proptest::option;
 use proptest::prelude::*;

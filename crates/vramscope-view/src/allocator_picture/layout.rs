@@ -9,7 +9,7 @@ use vramscope_core::analysis::memory::allocator_state::{
 };
 use vramscope_core::units::{Bytes, Count};
 
-/// The picture is kept below this height, because browsers cannot scroll much further.
+/// The picture is limited to this height, because browsers cannot scroll much further.
 const MOST_HEIGHT_PX: f64 = 8_000_000.0;
 
 /// Bisection steps when searching for the scale that fits: precise to about a percent.
@@ -103,14 +103,13 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Piece {
     pub(super) y_px: u32,
-    /// Left edge.
     pub(super) x_px: f64,
     /// Offsets into the segment at the left and right edge.
     pub(super) from_bytes: f64,
     pub(super) to_bytes: f64,
 }
 
-/// What is under a pixel.
+/// The content of a pixel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateHit {
     /// No segment.
@@ -205,9 +204,9 @@ impl StateLayout {
         }
     }
 
-    /// The measures and the bytes per line with which a state fits into `height_px`. The scale
-    /// shows as few bytes per line as possible, but only expandable segments may take several
-    /// lines. If there is height left at that scale, lines become higher.
+    /// The measures and the bytes per line with which a state fits into `height_px`. The scale shows as few bytes per line
+    /// as possible, but only expandable segments may take several lines. If height is left at that scale, lines become
+    /// higher.
     #[must_use]
     pub fn fit(state: &AllocatorState, metrics: Metrics, height_px: u32) -> (Metrics, f64) {
         let segments = state.segments.iter();
@@ -314,7 +313,7 @@ impl StateLayout {
         let (x_px, y_px) = (x_px.floor(), y_px as u32);
         let above = self.runs.partition_point(|run| run.y_px <= y_px);
         let top = self.runs.get(above.checked_sub(1)?)?.y_px;
-        // Of the segments on that line, the last that begins before the right edge of the pixel.
+        // The last segment on that line that begins before the right edge of the pixel.
         let before = self
             .runs
             .partition_point(|run| run.y_px < top || (run.y_px == top && run.x_px < x_px + 1.0));
@@ -404,7 +403,7 @@ impl StateLayout {
 struct Pen {
     x_px: f64,
     y_px: u32,
-    /// Whether the line holds a segment.
+    /// Whether the line contains a segment.
     is_used: bool,
 }
 
@@ -431,7 +430,7 @@ pub(super) fn blocks_between(segment: &SegmentState, from: f64, to: f64) -> Rang
     first..last.max(first)
 }
 
-/// The scale, raised so far that the picture is not too high.
+/// The scale, raised as far as needed to limit the height.
 fn bounded(state: &AllocatorState, metrics: Metrics, bytes_per_line: f64) -> f64 {
     let lines = MOST_HEIGHT_PX / f64::from(metrics.pitch_px());
     let least = (state.total.reserved_bytes as f64 / lines).max(512.0);

@@ -10,11 +10,10 @@ use super::layout::{Piece, StateLayout, blocks_between, offsets};
 use crate::colour::{Rgb, linear};
 use crate::raster::{DIMMED, PENDING, Paint, Shades, opaque, shadow};
 
-/// Blocks at least this many device px wide get a dark right edge, so that neighbours can be told
-/// apart.
+/// Blocks at least this many device px wide get a dark right edge, to separate neighbours.
 const EDGED_PX: f64 = 5.0;
 
-/// What covers a whole pixel: a shade of [`Shades`], or one of the constants below.
+/// The fill of a whole pixel: a shade of [`Shades`], or one of the constants below.
 type Code = u16;
 const FREE: Code = 1024;
 const ROUNDING: Code = 1025;
@@ -80,7 +79,7 @@ impl Tones {
 struct Line {
     /// Light × coverage, and the coverage, of pixels shared by several blocks.
     light: Vec<[f32; 4]>,
-    /// What covers each pixel as a whole; `NOTHING` where several blocks share it.
+    /// The fill of each whole pixel; `NOTHING` where several blocks share it.
     codes: Vec<Code>,
     /// Ranges of pixels that differ from row to row.
     hatched: Vec<Range<usize>>,
@@ -128,7 +127,6 @@ impl StateRaster {
         self.emit(open, layout, &rows, picture);
     }
 
-    /// Adds a part of a segment to the line.
     fn add(&mut self, segment: &SegmentState, piece: &Piece, bytes_per_px: f64, paint: &Paint<'_>) {
         let x = |bytes: f64| {
             let bytes = bytes.clamp(piece.from_bytes, piece.to_bytes);
@@ -166,7 +164,6 @@ impl StateRaster {
         }
     }
 
-    /// Writes the finished line into the picture.
     fn emit(
         &mut self,
         open: Option<u32>,

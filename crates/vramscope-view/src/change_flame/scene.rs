@@ -1,5 +1,4 @@
-//! Turns a differential flame graph into a [`FlameScene`], so that it is drawn like every flame
-//! graph.
+//! Turns a differential flame graph into a [`FlameScene`], so that it is drawn like any other flame graph.
 
 use vramscope_core::analysis::code::call_tree::Sums;
 use vramscope_core::analysis::compare::changes::{Change, ChangeTree};
@@ -51,7 +50,6 @@ pub fn scene(
     }
 }
 
-/// The label of a box and its colour.
 fn face(tree: &ChangeTree, rect: &FlameRect, unit: ChangeUnit, theme: &Theme) -> (String, Rgb) {
     if rect.smaller > 0 {
         return (

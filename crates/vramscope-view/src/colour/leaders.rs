@@ -1,4 +1,4 @@
-//! The largest groups of a recording, which have the distinct colours.
+//! The largest groups of a recording, which get the distinct colours.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::properties::Names;
@@ -9,15 +9,15 @@ use vramscope_core::sorting::SortFew;
 use super::{DISTINCT, Rgb, entry_colour, ring_entry, stable_hash};
 use crate::theme::Theme;
 
-/// Which texts have the distinct colours. Each has the one that its hash names unless a larger group has it already, so
-/// that most colours are the same in all files; texts of smaller groups have paler colours, by their hash alone.
+/// Assigns the distinct colours to texts. Each text gets the colour that its hash selects, unless a larger group has it
+/// already, so most colours are the same in all files. Texts of smaller groups have paler colours, by their hash alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaders {
-    /// Hashes of texts, and their places among the distinct colours.
+    /// Hashes of texts, with their indexes among the distinct colours.
     places: Vec<(u64, u8)>,
 }
 
-/// What decides how large a group is.
+/// The size of a group.
 #[derive(Clone, Copy, Default)]
 struct Extent {
     peak_bytes: u64,
@@ -26,7 +26,7 @@ struct Extent {
 }
 
 impl Leaders {
-    /// The leaders of a recording's call sites: those of its device with the highest peak.
+    /// The leaders among a recording's call sites: those of its device with the highest peak.
     #[must_use]
     pub fn of_sites(recording: &Recording) -> Self {
         let devices = recording.devices();
@@ -45,8 +45,8 @@ impl Leaders {
         Self::of(device.history, row_of, &hashes)
     }
 
-    /// The leaders of the groups that hold the most bytes at the peak, and of those with the largest areas in the
-    /// timeline, by turns. `row_of`: per allocation, its row among `hashes`, whose row 0 stands for unknown.
+    /// The leaders: alternately a group with the most bytes at the peak and one with the largest area in the timeline.
+    /// `row_of`: for each allocation, its row in `hashes`, whose row 0 stands for unknown.
     pub(crate) fn of(history: &History, row_of: impl Iterator<Item = u32>, hashes: &[u64]) -> Self {
         let extents = extents(history, row_of, hashes.len());
         let mut by_peak: Vec<usize> = (1..extents.len()).collect();
@@ -65,7 +65,6 @@ impl Leaders {
         leaders
     }
 
-    /// The leaders of a device's names.
     pub(crate) fn of_names(history: &History, names: &Names<'_>) -> Self {
         let hashes = names.labels.iter().map(|label| stable_hash(label));
         let hashes: Vec<u64> = [0].into_iter().chain(hashes).collect();
@@ -88,14 +87,14 @@ impl Leaders {
         self.places.extend(free.map(|place| (hash, place)));
     }
 
-    /// The palette entry of a text, given by its hash.
+    /// The palette index for a text, given by its hash.
     pub(super) fn entry(&self, hash: u64) -> usize {
         let leader = self.places.iter().find(|(known, _)| *known == hash);
         leader.map_or_else(|| ring_entry(hash), |&(_, place)| place.into())
     }
 
-    /// The colour of a text, given by its [`stable_hash`], without the step that tells neighbours apart; for legends,
-    /// flame graphs and tables. `None` has the colour of unknown.
+    /// The colour of a text, given by its [`stable_hash`], without the step that separates neighbours; for legends, flame
+    /// graphs and tables. `None` means the colour of unknown.
     #[must_use]
     pub fn colour(&self, theme: &Theme, hash: Option<u64>) -> Rgb {
         hash.map_or(theme.unknown, |hash| {

@@ -13,9 +13,9 @@ use crate::theme::Theme;
 /// The colours of a tree's boxes.
 #[derive(Clone, Copy, Debug)]
 pub struct BoxColours<'a> {
-    /// Those of code.
+    /// The colours for code.
     pub code: &'a GroupColours,
-    /// The groups that boxes take their colours from instead.
+    /// The groups that determine the colours instead, if any.
     pub mixes: Option<&'a Mixes>,
 }
 
@@ -35,12 +35,12 @@ pub struct Faces<'a> {
     chains: &'a Chains,
     table: &'a GroupTable,
     colours: BoxColours<'a>,
-    /// By chain; empty where colours stand for code.
+    /// By chain; empty if colours stand for code.
     parts: Vec<Vec<Part>>,
 }
 
 impl<'a> Faces<'a> {
-    /// Those of all chains. `table` and `colours` must be those of their tree.
+    /// The faces of all chains. `table` and `colours` must belong to their tree.
     #[must_use]
     pub fn of(chains: &'a Chains, table: &'a GroupTable, colours: BoxColours<'a>) -> Self {
         let parts = colours.mixes.map(|mixes| mixes.parts(chains));
@@ -52,7 +52,7 @@ impl<'a> Faces<'a> {
         }
     }
 
-    /// What a chain is called: its name or, for the trunk, how many callers it is.
+    /// The label of a chain: its name or, for the trunk, the number of callers in it.
     #[must_use]
     pub fn label(&self, chain: u32) -> String {
         if self.chains.is_trunk(chain) {
@@ -61,7 +61,7 @@ impl<'a> Faces<'a> {
         self.table.get(self.group(chain)).label.clone()
     }
 
-    /// The groups of allocations with most of a chain, the largest first; none where colours stand for code.
+    /// The groups with the largest part of a chain, largest first; none if colours stand for code.
     #[must_use]
     pub fn parts(&self, chain: u32) -> Vec<BoxPart> {
         let part = |&(group, weight): &Part| {
@@ -114,9 +114,9 @@ pub struct GroupColours {
 }
 
 impl GroupColours {
-    /// Call sites have the colour of their text, as in all views; so have the user's frames.
-    /// Libraries' frames are paler, because they are most of a stack and matter least. Frames of
-    /// the runtime, and groups that are not code, are grey.
+    /// Call sites have the colour of their text, as in all views, and so have the user's frames. Libraries' frames are
+    /// paler, because they make up most of a stack and matter least. Frames of the runtime, and groups that are not code,
+    /// are grey.
     #[must_use]
     pub fn of(
         table: &GroupTable,
@@ -139,7 +139,7 @@ impl GroupColours {
         }
     }
 
-    /// The colour of what has none of its own: grey.
+    /// The grey for everything without a colour of its own.
     #[must_use]
     pub fn unknown(&self) -> Rgb {
         self.unknown

@@ -1,8 +1,7 @@
 //! Keys of nodes that stay the same across trees.
 //!
-//! Node numbers differ in the tree of the next moment, of another filter, or of the same file
-//! opened again. The path of labels from the root stays the same, so its hash names a node; the
-//! focus and the opened rows are kept by it.
+//! Node numbers differ in the tree of the next moment, of another filter, or of the same file opened again. The path of
+//! labels from the root stays the same, so its hash identifies a node; the focus and the opened rows are stored by it.
 
 use std::collections::HashMap;
 

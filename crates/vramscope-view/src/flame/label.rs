@@ -5,7 +5,7 @@ use crate::scene::CHARACTER_EM;
 /// Shorter texts are left out, because they say nothing.
 const LEAST_CHARACTERS: usize = 3;
 
-/// Like [`fit`], with a mark that the box stands for several and opens.
+/// Like [`fit`], with a mark that shows that the box stands for several and can be opened.
 #[must_use]
 pub(super) fn fit_opening(label: &str, width_px: f64, font_px: f64) -> String {
     const MARK: &str = " ▸";
@@ -16,9 +16,8 @@ pub(super) fn fit_opening(label: &str, width_px: f64, font_px: f64) -> String {
     }
 }
 
-/// A label for a box of `width_px` with text of `font_px`: the whole label, else without its folder, else
-/// its `file:line` or, where it has no line, its function, else the start of that with an ellipsis. Empty if there is
-/// no room.
+/// A label for a box of `width_px` with text of `font_px`: the whole label, else without its folder, else its `file:line`
+/// (or its function, if it has no line), else its start with an ellipsis. Empty if there is no room.
 #[must_use]
 pub fn fit(label: &str, width_px: f64, font_px: f64) -> String {
     let room = (width_px / (font_px * CHARACTER_EM)).max(0.0) as usize;
@@ -40,7 +39,7 @@ pub fn fit(label: &str, width_px: f64, font_px: f64) -> String {
     telling.chars().take(room - 1).chain(['…']).collect()
 }
 
-/// Without the folder, and of that the place: `llama.py:12 forward` and `llama.py:12` of
+/// The label without its folder, and its place: `llama.py:12 forward` and `llama.py:12` for
 /// `models/llama.py:12 forward`. `None` for labels without a line.
 fn file_line(label: &str) -> Option<(&str, &str)> {
     let place = label.split(' ').next()?;
@@ -50,8 +49,8 @@ fn file_line(label: &str) -> Option<(&str, &str)> {
     (is_line && start < file.len()).then(|| (&label[start..], &place[start..]))
 }
 
-/// The most telling part: `forward` of `models/llama.py:12 forward`, `mm::call` of
-/// `at::_ops::mm::call`, `linear.py` of `torch/nn/modules/linear.py`.
+/// The most informative part: `forward` of `models/llama.py:12 forward`, `mm::call` of `at::_ops::mm::call`, `linear.py` of
+/// `torch/nn/modules/linear.py`.
 fn function(label: &str) -> &str {
     let is_named = |text: &&str| !text.is_empty();
     if let Some((place, function)) = label.split_once(' ') {
@@ -73,7 +72,6 @@ fn function(label: &str) -> &str {
     last_part.unwrap_or_else(|| last_scopes(label))
 }
 
-/// `b::c` of `a::b::c`.
 fn last_scopes(name: &str) -> &str {
     let start = name.rmatch_indices("::").nth(1);
     start.map_or(name, |(at, separator)| &name[at + separator.len()..])

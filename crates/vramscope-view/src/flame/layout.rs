@@ -1,12 +1,12 @@
-//! The boxes of a tree's part that a focus shows.
+//! The boxes of the part of a tree that a focus selects.
 
 use vramscope_core::analysis::code::call_tree::{CallTree, Sums};
 use vramscope_core::sorting::SortFew;
 
 /// Siblings narrower than this share one box, in px.
 const LEAST_PX: f64 = 0.5;
-/// The most boxes of a picture; more than a screen can tell apart. For larger trees the least width
-/// is doubled until the boxes are few enough.
+/// Most boxes of a picture; no screen shows more distinctly. For larger trees the least width is doubled until there are
+/// few enough boxes.
 const MOST_BOXES: usize = 12_000;
 
 /// A box of a flame graph: a node, or several narrow siblings.
@@ -111,7 +111,7 @@ fn boxes(tree: &CallTree, focus: u32, width_px: f64, least_px: f64) -> Vec<Flame
             next_x_px.push(x_px);
             node += 1;
         } else {
-            // Siblings are sorted by weight, so those that follow are no wider.
+            // Siblings are sorted by weight, so later ones are no wider.
             boxes.extend(smaller(tree, node, scale, of_node));
             node = tree.end[tree.parent[at] as usize];
         }

@@ -1,5 +1,4 @@
-//! The groups of allocations that each box consists of, so that boxes have the colours of other views: those of roles,
-//! streams or sizes.
+//! The groups of allocations in each box, for boxes coloured like other views: by role, stream or size.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -15,22 +14,22 @@ type Weights = BTreeMap<u32, u64>;
 /// The groups of the allocations of a call tree.
 #[derive(Clone, Debug, Default)]
 pub struct Mixes {
-    /// Node that counts them as its own, group, and weight; sorted by node and group.
+    /// The node that counts the allocations as its own, the group, and the weight; sorted by node and group.
     of_leaves: Vec<(u32, u32, u64)>,
     labels: Vec<String>,
     rgb: Vec<Rgb>,
 }
 
-/// The most groups that a box tells.
+/// Most groups listed for a box.
 const MOST_PARTS: usize = 4;
-/// Of boxes of more groups only the largest is known: telling the others would take time in proportion to all.
+/// With more groups, only the largest is determined, because ranking the others takes time in proportion to all of them.
 const MOST_SORTED: usize = 32;
 
 /// A group, and its weight in a node.
 pub(super) type Part = (u32, u64);
 
 impl Mixes {
-    /// Those of a tree of `paths`, which are those of the allocations selected by `options`.
+    /// The mixes of a tree. `paths` are those of the tree and of the allocations selected by `options`.
     #[must_use]
     pub fn of(
         (tree, paths): (&CallTree, &Paths),
@@ -76,17 +75,16 @@ impl Mixes {
         }
     }
 
-    /// The group's label and colour.
     pub(super) fn group(&self, group: u32) -> Option<(&str, Rgb)> {
         let at = group as usize;
         Some((self.labels.get(at)?, *self.rgb.get(at)?))
     }
 
-    /// By chain, the groups with most of its total, the largest first and of equal ones the first; at most
-    /// [`MOST_PARTS`]. Empty where nothing weighs anything.
+    /// By chain, the groups with the most of its total, largest first, ties in order of the groups; at most [`MOST_PARTS`].
+    /// Empty for a chain without weight.
     ///
-    /// From the leaves up, each node's weights are added to the largest of its children's. So each entry moves at
-    /// most as often as the number of entries can be halved.
+    /// From the leaves up, the weights of each node are merged into those of its largest child. So an entry moves at most as
+    /// often as the number of entries can be halved.
     pub(super) fn parts(&self, chains: &Chains) -> Vec<Vec<Part>> {
         let tree = &chains.tree;
         let mut mixed = vec![Mixed::default(); tree.len()];
@@ -114,7 +112,6 @@ impl Mixes {
     }
 }
 
-/// The groups of one node.
 #[derive(Clone, Debug, Default)]
 struct Mixed {
     weights: Weights,
@@ -151,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against sums over all leaves below each chain.
+        /// Compared with sums over all leaves below each chain.
         #[test]
         fn the_groups_of_each_box(
             tree in trees(),

@@ -61,7 +61,7 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
     } else {
         draw_parts(scene, cell, ((left, right), bottom), style);
     }
-    // The root has everything.
+    // The root always contains the marked allocation.
     if cell.is_marked && cell.row > 0 && right - left > 2 {
         let line = f64::from(style.px(MARK_CSS));
         let ((left, top), (right, bottom)) = (point(left, top), point(right, bottom));
@@ -84,12 +84,12 @@ fn draw_cell(scene: &mut Scene, area: &Area, cell: &FlameCell, top_css: f64, sty
         return;
     }
     let letters = style.letters(FONT_CSS, theme.ink_on(ground), (Across::Left, Down::Middle));
-    // Moved down a little, because letters have more height above their middle than below.
+    // Slightly lower, because letters extend further above their middle than below.
     let at = point(left + style.px(PAD_CSS), (top + bottom) / 2 + style.px(1.0));
     scene.text(at, text, letters);
 }
 
-/// Draws the groups of a box of several as a bar at its bottom edge.
+/// Draws the groups of a box as a bar at its bottom edge, if there are several.
 fn draw_parts(
     scene: &mut Scene,
     cell: &FlameCell,

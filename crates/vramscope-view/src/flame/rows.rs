@@ -1,9 +1,9 @@
-//! A call tree as a table with rows that open.
+//! A call tree as a table with expandable rows.
 
 use vramscope_core::analysis::code::call_tree::CallTree;
 
-/// The visible nodes, in order: the root's children, and the children of every open visible node.
-/// Takes time in proportion to their number.
+/// The visible nodes, in order: the root's children, and the children of every open visible node. Takes time proportional
+/// to their number.
 #[must_use]
 pub fn open_rows(tree: &CallTree, is_open: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut rows = Vec::new();
@@ -19,8 +19,8 @@ pub fn open_rows(tree: &CallTree, is_open: impl Fn(u32) -> bool) -> Vec<u32> {
     rows
 }
 
-/// The rows to open first: from the root's heaviest child down, as long as one child has more than
-/// half of its parent's weight.
+/// The rows to open initially: from the root's heaviest child down, as long as one child has more than half of its
+/// parent's weight.
 #[must_use]
 pub fn heavy_path(tree: &CallTree) -> Vec<u32> {
     let mut path = Vec::new();

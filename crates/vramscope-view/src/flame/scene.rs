@@ -23,9 +23,9 @@ pub struct FlameCell {
     pub width_px: f64,
     /// The full label.
     pub label: String,
-    /// The colour of its code, or of the group that most of it is in.
+    /// The colour of its code, or of its largest group.
     pub fill: Rgb,
-    /// The largest of these groups, the largest first; none where colours stand for code.
+    /// Its largest groups, largest first; none if colours stand for code.
     pub parts: Vec<BoxPart>,
     /// The share that matches the search, 0 to 1; 1 without a search.
     pub lit: f64,
@@ -68,7 +68,7 @@ pub struct FlameScene {
 }
 
 impl FlameScene {
-    /// A part of a tree with [`Chains`] as one box each. `keys`, `table` and `colours` must be those of the tree.
+    /// A part of a tree with one box per [chain](Chains). `keys`, `table` and `colours` must belong to the tree.
     /// `callers_below`: see [`Chains::of`].
     #[must_use]
     pub fn new(
@@ -139,14 +139,14 @@ impl FlameScene {
         }
     }
 
-    /// The index in `cells` of a node's box; `None` if it has no box of its own.
+    /// The index in `cells` of a node's box; `None` if the node has no box.
     #[must_use]
     pub fn find(&self, key: NodeKey) -> Option<usize> {
         let is_it = |cell: &FlameCell| cell.key == key && cell.smaller == 0;
         self.cells.iter().position(is_it)
     }
 
-    /// The row of the innermost marked box; `None` if none is marked but the root.
+    /// The row of the innermost marked box; `None` if only the root is marked.
     #[must_use]
     pub fn marked_row(&self) -> Option<u32> {
         let marked = self.cells.iter().filter(|cell| cell.is_marked);
@@ -245,7 +245,7 @@ mod tests {
                 for (place, cell) in scene.cells.iter().enumerate() {
                     let y_px = (f64::from(shape.place(cell.row, scene.rows)) + 0.5) * ROW_CSS;
                     prop_assert_eq!(scene.hit(shape, cell.x_px + cell.width_px / 2.0, y_px), Some(place));
-                    // Towards the root, then on to other boxes: every box can be reached.
+                    // Towards the root, then to neighbouring boxes, which reaches every box.
                     let towards = if shape == Shape::Icicle { Step::Up } else { Step::Down };
                     let mut at = Some(place);
                     for _ in 0..scene.rows {

@@ -1,4 +1,4 @@
-//! What stands around the heat map: the axis, and names beside rows.
+//! The axis and the row names around the heat map.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,19 +10,19 @@ use crate::viewport::Viewport;
 
 /// Font size of the names, css px.
 const NAME_CSS: f64 = 11.0;
-/// The most height of a row, css px.
+/// Greatest height of a row, css px.
 const ROW_CSS: f64 = 64.0;
-/// The least distance of two names, css px.
+/// Least distance between two names, css px.
 const APART_CSS: f64 = 16.0;
-/// The distance of names from the picture, css px.
+/// Distance between names and picture, css px.
 const BESIDE_CSS: f64 = 8.0;
 
-/// What is written around a heat map.
+/// The labels around a heat map.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Frame {
-    /// What a unit of the axis is.
+    /// The unit of the axis.
     pub unit: Unit,
-    /// The number of the first step; 0 where the axis has none.
+    /// The number of the first step; 0 for other axes.
     pub first_step: u64,
     /// Length of the axis in units.
     pub length: u64,
@@ -33,7 +33,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame of as many names as have room. `name` tells that of a row.
+    /// A frame with as many names as fit. `name` returns that of a row.
     #[must_use]
     pub fn of(
         layout: &Layout,
@@ -92,7 +92,7 @@ impl Frame {
     }
 }
 
-/// The height of a picture of so many rows, in the room that there is for it.
+/// The height of a picture with so many rows, if `room_px` is available.
 #[must_use]
 pub fn picture_px(rows: u32, room_px: u32, pixel_ratio: f64) -> u32 {
     let most = f64::from(rows.max(1)) * ROW_CSS * pixel_ratio;
@@ -100,7 +100,7 @@ pub fn picture_px(rows: u32, room_px: u32, pixel_ratio: f64) -> u32 {
     room_px.min(most as u32).max(1)
 }
 
-/// The lines of pixels of a row: the first, and the one behind the last.
+/// The lines of pixels of a row: the first, and the one after the last.
 #[must_use]
 pub fn row_span(row: u32, rows: u32, height_px: u32) -> (u32, u32) {
     let (row, rows, height) = (u64::from(row), u64::from(rows.max(1)), u64::from(height_px));

@@ -5,13 +5,13 @@ use vramscope_core::fleet::{Curve, Fleet, Rank};
 
 use super::{Along, Look, Memory};
 
-/// What a unit of the axis is.
+/// The unit of the axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Unit {
     /// A microsecond.
     #[default]
     Time,
-    /// An event, where no file has times.
+    /// An event, if no file has times.
     Events,
     /// A [`Unit::PER_STEP`]th of a step.
     Steps,
@@ -25,16 +25,15 @@ impl Unit {
 /// A stretch of the axis with the most bytes in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Cell {
-    /// Its first unit.
     pub(super) from: u64,
-    /// The unit behind its last one.
+    /// The unit after its last one.
     pub(super) to: u64,
     pub(super) bytes: u64,
-    /// Its ends on the rank's own axis, in µs or events since its first event.
+    /// Both ends on the rank's own axis, in µs or events since its first event.
     own: (u64, u64),
 }
 
-/// What happened at a place of a row.
+/// The kind of event that a row marks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum MarkKind {
     /// The peak began.
@@ -60,33 +59,33 @@ pub(super) struct Row {
 /// All ranks of a fleet on one axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// What was laid out: as asked, or the nearest that the fleet has.
+    /// The layout's options: as requested, or the nearest possible ones.
     pub look: Look,
-    /// What a unit is.
+    /// The unit of the axis.
     pub unit: Unit,
     /// The left end: µs since the Unix epoch by clock, the number of the first step by step, else 0.
     pub start: i64,
     /// Length of the axis in units, at least 1.
     pub length: u64,
-    /// The most bytes of any place.
+    /// The highest value anywhere.
     pub highest_bytes: u64,
     /// A row for each rank of the fleet, in its order.
     pub(super) rows: Vec<Row>,
 }
 
-/// What the files of a fleet tell.
+/// Which data the files of a fleet have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Offers {
-    /// Some have times.
+    /// Some files have times.
     pub clock: bool,
-    /// Some have steps.
+    /// Some files have steps.
     pub steps: bool,
-    /// Some have segments.
+    /// Some files have segments.
     pub reserved: bool,
 }
 
 impl Offers {
-    /// What this fleet's files tell.
+    /// Checks which data this fleet's files have.
     #[must_use]
     pub fn of(fleet: &Fleet) -> Self {
         let any = |has: fn(&Curve) -> bool| fleet.ranks.iter().any(|rank| has(&rank.curve));
@@ -97,7 +96,7 @@ impl Offers {
         }
     }
 
-    /// What is shown instead of what the files do not tell.
+    /// `look`, with options that lack data replaced by the nearest possible ones.
     #[must_use]
     pub fn nearest(self, look: Look) -> Look {
         Look {
@@ -131,7 +130,7 @@ impl Layout {
         let rows: Vec<Row> = (fleet.ranks.iter())
             .map(|rank| match unit {
                 Unit::Steps => by_step(rank, look.memory, start),
-                // A file without times has no place among those with times.
+                // A file without times has no position among those with times.
                 Unit::Time if rank.curve.start_us.is_none() => Row::default(),
                 Unit::Time | Unit::Events => {
                     let own = rank.curve.start_us.filter(|_| look.along == Along::Clock);
@@ -150,14 +149,14 @@ impl Layout {
         }
     }
 
-    /// Whether a rank, by its place in the fleet, has nothing to be shown on this axis.
+    /// Whether a rank, given by its index in the fleet, has nothing to show on this axis.
     #[must_use]
     pub fn is_blank(&self, rank: u32) -> bool {
         (self.rows.get(rank as usize)).is_none_or(|row| row.cells.is_empty())
     }
 
-    /// The part of a rank's own axis that is shown at a place, in µs or events since its first event; `None` where it
-    /// does not reach.
+    /// The range of a rank's own axis shown at a position, in µs or events since its first event; `None` where the rank has
+    /// no data.
     #[must_use]
     pub fn own_range(&self, rank: u32, at: u64) -> Option<(u64, u64)> {
         let row = self.rows.get(rank as usize)?;
@@ -185,13 +184,13 @@ fn levels(curve: &Curve, memory: Memory) -> &[u16] {
     }
 }
 
-/// The bins of a curve as cells: each covers all units that it touches.
+/// The bins of a curve as cells, each covering all units that it touches.
 fn cells(curve: &Curve, memory: Memory, start: u64) -> Vec<Cell> {
     let levels = levels(curve, memory);
     let bins = levels.len().max(1) as u128;
     let edge = |bin: u128| bin * u128::from(curve.length);
     let cell = |(bin, &level): (u128, &u16)| {
-        // At most the length, as a bin's number is below that of bins.
+        // At most `length`, because `bin` is less than `bins`.
         let from = (edge(bin) / bins) as u64;
         let to = (edge(bin + 1).div_ceil(bins) as u64).max(from.saturating_add(1));
         Cell {
@@ -204,7 +203,7 @@ fn cells(curve: &Curve, memory: Memory, start: u64) -> Vec<Cell> {
     (0..).zip(levels).map(cell).collect()
 }
 
-/// Places of the peak and of failed requests on a rank's own axis.
+/// Positions of the peak and of failed requests on a rank's own axis.
 fn own_marks(rank: &Rank) -> impl Iterator<Item = Mark> {
     let start = rank.curve.start_us;
     let last = rank.curve.length.saturating_sub(1);

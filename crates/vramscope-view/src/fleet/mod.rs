@@ -5,8 +5,8 @@
 //!                       └> Frame ─> scene (axes and names)
 //! ```
 //!
-//! The layout places each rank's curve on a common axis, in whole units; the raster is exact from there on, and shows
-//! the most wherever several ranks or times share a pixel. Which ranks are shown, in which order, is the caller's.
+//! The layout places each rank's curve on a common axis, in whole units. The raster is exact from there on, and shows the
+//! highest value where several ranks or times share a pixel. The caller decides which ranks are shown, and in which order.
 
 mod frame;
 mod layout;
@@ -22,7 +22,7 @@ pub use frame::{Frame, draw, picture_px, row_span};
 pub use layout::{Layout, MarkKind, Offers, Unit};
 pub use raster::{Hit, Size, hit, pixels, shade};
 
-/// The memory that colours stand for.
+/// The memory shown by colours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Memory {
@@ -33,16 +33,16 @@ pub enum Memory {
     Reserved,
 }
 
-/// How ranks are laid beside each other.
+/// How ranks are aligned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Along {
     /// By their clocks.
     #[default]
     Clock,
-    /// Each from its own first event on.
+    /// Each starting at its own first event.
     Start,
-    /// By the numbers of their steps.
+    /// By step number.
     Step,
 }
 

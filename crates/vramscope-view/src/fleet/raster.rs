@@ -1,4 +1,4 @@
-//! The pixels of the heat map, and what is under one of them.
+//! The pixels of the heat map, and their contents.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -7,12 +7,12 @@ use super::layout::{Cell, Layout, Mark, MarkKind, Row};
 use crate::colour::{Rgb, oklch};
 use crate::theme::{Theme, ThemeName};
 
-/// Half the width of marks, in css px, and the edge that sets them off.
+/// Half the width of marks, and the width of their outline, in css px.
 const PEAK_CSS: u32 = 1;
 const OOM_CSS: u32 = 2;
 const EDGE_CSS: u32 = 1;
 
-/// From this height on, in css px, rows have a gap between them.
+/// Rows of at least this height, in css px, have a gap between them.
 const GAP_FROM_CSS: u32 = 6;
 
 /// The size of a picture, device px.
@@ -26,20 +26,20 @@ pub struct Size {
     pub scale: u32,
 }
 
-/// What is under a pixel.
+/// The contents of a pixel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hit {
-    /// The place of the row among those shown: of several that share the pixel, the first with a mark, else with the most.
+    /// Index of the row among those shown. If several share the pixel, the first with a mark, else the one with the most.
     pub row: usize,
-    /// The place on the axis.
+    /// The position on the axis.
     pub at: u64,
-    /// The most bytes there; `None` if nothing is recorded there.
+    /// The most bytes there; `None` if nothing was recorded.
     pub bytes: Option<u64>,
-    /// The mark at this place, with its place on the axis and its moment.
+    /// The mark at this position: its kind, exact position and moment.
     pub mark: Option<(MarkKind, u64, u32)>,
 }
 
-/// The colour of a share of the most bytes, from 0 to 255.
+/// The colour for a share of the most bytes; `level` is from 0 to 255.
 #[must_use]
 pub fn shade(theme: &Theme, level: u8) -> Rgb {
     let share = f64::from(level) / 255.0;
@@ -73,7 +73,6 @@ pub(super) fn is_gap(y: u32, rows: usize, size: Size) -> bool {
 }
 
 impl Layout {
-    /// The column of a place.
     fn column(&self, at: u64, width_px: u32) -> u32 {
         let column = u128::from(at) * u128::from(width_px) / u128::from(self.length);
         (column as u32).min(width_px.saturating_sub(1))
@@ -88,7 +87,7 @@ impl Layout {
 
     pub(super) fn level(&self, bytes: u64) -> u8 {
         let highest = u128::from(self.highest_bytes.max(1));
-        // At most 255, as no cell has more than the most.
+        // At most 255, because no cell exceeds the highest value.
         (u128::from(bytes) * 255).div_ceil(highest).min(255) as u8
     }
 
@@ -100,7 +99,8 @@ impl Layout {
     }
 }
 
-/// The colour of a mark at this distance from its middle, in device px, with its rank among marks; `None` beside it.
+/// The ink of a mark at this distance from its middle, in device px, as a number of [`mark_inks`] from 1; higher numbers
+/// cover lower ones. `None` outside of the mark.
 pub(super) fn mark_at(mark: &Mark, off_px: u32, scale: u32) -> Option<u8> {
     let half = scale
         * match mark.kind {
@@ -115,7 +115,7 @@ pub(super) fn mark_at(mark: &Mark, off_px: u32, scale: u32) -> Option<u8> {
     }
 }
 
-/// The colours of marks: of the edge, of a peak and of a failed request.
+/// The colours of marks: of the outline, of a peak and of a failed request.
 pub(super) fn mark_inks(theme: &Theme) -> [Rgb; 3] {
     [theme.background, theme.text, theme.growth]
 }
@@ -153,7 +153,7 @@ fn line_of(
     (shades, inks): (&[Rgb], [Rgb; 3]),
 ) -> Vec<Rgb> {
     let width = size.width_px as usize;
-    // Per column: nothing, or the most bytes.
+    // Per column: the most bytes, or nothing.
     let mut most: Vec<Option<u64>> = vec![None; width];
     let mut marks = vec![0_u8; width];
     for row in layout.shown(order, rows) {
@@ -181,7 +181,7 @@ fn line_of(
     most.into_iter().zip(marks).map(colour).collect()
 }
 
-/// What is under a pixel; `None` outside of the picture and without rows.
+/// The contents of a pixel; `None` outside of the picture and without rows.
 #[must_use]
 pub fn hit(layout: &Layout, order: &[u32], size: Size, (x, y): (u32, u32)) -> Option<Hit> {
     if x >= size.width_px || y >= size.height_px || order.is_empty() {
@@ -202,7 +202,7 @@ pub fn hit(layout: &Layout, order: &[u32], size: Size, (x, y): (u32, u32)) -> Op
     };
     let known = rows.clone().zip(layout.shown(order, rows.clone()));
     let found = known.map(|(place, row)| (mark(row), bytes(row), place));
-    // What is drawn there: a mark, else the most.
+    // Whatever is drawn there: a mark, else the most bytes.
     let (mark, bytes, row) = found.max_by_key(|&(mark, bytes, place)| {
         let kind = mark.map(|(kind, _, _): (MarkKind, u64, u32)| kind);
         (kind, bytes, Reverse(place))

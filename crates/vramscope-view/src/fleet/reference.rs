@@ -5,7 +5,6 @@ use super::raster::{Size, shade};
 use crate::colour::Rgb;
 use crate::theme::Theme;
 
-/// The colour of a pixel.
 pub(super) fn pixel(
     layout: &Layout,
     order: &[u32],

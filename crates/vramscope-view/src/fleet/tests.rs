@@ -1,4 +1,4 @@
-//! The heat map, beside a slow one that looks at every pixel.
+//! The heat map, compared with a slow one that computes every pixel.
 
 use proptest::prelude::*;
 use vramscope_core::fleet::{Curve, Failure, Fleet, Place, Rank, StepLevels};
@@ -185,7 +185,7 @@ fn a_line_of_several_rows_shows_their_most_and_names_whose_it_is() {
     let ranks = (0..10).map(|number| rank(number, Some(0), &[number as u16 % 7, 1]));
     let layout = Layout::of(&fleet(ranks.collect()), look(Along::Clock));
     let order: Vec<u32> = (0..10).rev().collect();
-    // Upper line: ranks 9 to 5, of which 6 has the most. Its place from above is 3.
+    // Upper line: ranks 9 to 5, of which 6 has the most. Its index from the top is 3.
     let upper = hit(&layout, &order, size(20, 2), (5, 0)).unwrap();
     assert_eq!((upper.row, upper.bytes), (3, Some(60)));
     let lower = hit(&layout, &order, size(20, 2), (5, 1)).unwrap();

@@ -78,10 +78,9 @@ fn light(colour: Rgb) -> Sums<i64> {
     [r, g, b, 1]
 }
 
-/// Full light of a channel, in 12 bits.
+/// The most light of a channel, in 12 bits.
 const MOST_LIGHT: f32 = 4_095.0;
 
-/// The colour of a pixel with these sums.
 fn blend(sums: Sums<i64>, background: [f32; 3]) -> [u8; 4] {
     let [r, g, b, covered] = sums.map(|sum| sum as f32 / WHOLE);
     // Where widened bars overlap, their colours are averaged.
@@ -97,7 +96,7 @@ fn blend(sums: Sums<i64>, background: [f32; 3]) -> [u8; 4] {
     ]
 }
 
-/// The bar at a position in device px, else the nearest within `reach_px`; `None` if there is none.
+/// The bar at a position in device px, or the nearest within `reach_px`.
 #[must_use]
 pub fn hit(
     bars: &[Bar],

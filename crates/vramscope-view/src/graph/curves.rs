@@ -11,7 +11,7 @@ use crate::steps::steps;
 use crate::theme::{Theme, ThemeName};
 use crate::viewport::{Bounds, Viewport};
 
-/// The curves' share of the height; the bars below have the rest.
+/// The curves' share of the height; the bars below get the rest.
 const CURVES_SHARE: f64 = 0.42;
 /// Gap between curves and bars, css px.
 const GAP_CSS: f64 = 10.0;
@@ -96,7 +96,7 @@ pub struct Picture<'a> {
     pub top_bytes: u64,
     /// Range of the x axis, in steps.
     pub x: (f64, f64),
-    /// Number of steps. Buffers that remain at the end are drawn behind the last step.
+    /// Number of steps. Buffers that remain at the end are drawn after the last step.
     pub steps: u32,
     /// Height of the bars' area in bytes; `None` if bars are one row each.
     pub packed_bytes: Option<u64>,
@@ -160,7 +160,7 @@ pub fn draw(scene: &mut Scene, whole: &Area, picture: &Picture<'_>, style: &Styl
     draw_x_ticks(scene, &below, &lower, &ticks, style);
 }
 
-/// Ticks at step numbers, and one labelled "end" behind the last step.
+/// Ticks at step numbers, and one labelled "end" after the last step.
 fn step_ticks(view: &Viewport, steps: u32, most: usize) -> Vec<Tick> {
     let end = f64::from(steps);
     let mut ticks = x_ticks(view, XUnit::Events, most);

@@ -1,4 +1,4 @@
-//! The groups that a property divides the segments of the segment timeline into.
+//! The groups into which a property divides the segments of the segment timeline.
 
 use super::{Groups, by_order};
 use crate::colour::{Leaders, stable_hash};
@@ -9,7 +9,7 @@ use vramscope_core::analysis::properties::{Kind, NOT_RECORDED, Names, Property};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::model::SegmentKind;
 
-/// The name of a property in the title of a legend of segments.
+/// The name of a property in the title of a legend for segments.
 #[must_use]
 pub fn name_of_segments(by: Property) -> String {
     match by {
@@ -24,8 +24,8 @@ pub fn name_of_segments(by: Property) -> String {
 }
 
 impl Groups {
-    /// Groups the parts of a device's segments by a property. Segments have no category and no role, so
-    /// those tell segments for small requests from those for large requests; all code is told by call sites
+    /// Groups the parts of a device's segments by a property. Segments have no category and no role; by these, they are
+    /// divided into segments for small and for large requests. All properties of code are shown as call sites
     /// ([`name_of_segments`]). `leaders` are those of the recording's call sites.
     #[must_use]
     pub fn of_segments(by: Property, theme: &Theme, leaders: &Leaders, device: Device<'_>) -> Self {
@@ -83,7 +83,7 @@ impl Groups {
         }
     }
 
-    /// Groups by rows of a table of texts, whose row 0 stands for none.
+    /// Groups by rows of a table of texts, in which row 0 stands for none.
     fn by_row<'a>(
         theme: &Theme,
         leaders: &Leaders,

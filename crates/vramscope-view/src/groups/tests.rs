@@ -8,7 +8,7 @@ use vramscope_core::analysis::search::filter::{Pointed, matches};
 use vramscope_core::ids::AllocationId;
 use vramscope_synth::{snapshot::Producer, text};
 
-/// What has colours, and whose groups have filters.
+/// The properties that have colours, and whose groups have filters.
 fn modes() -> impl Iterator<Item = Property> {
     let code = [
         Property::Function,
@@ -55,7 +55,7 @@ fn every_allocation_has_a_group_and_a_colour_in_every_mode() {
     }
 }
 
-/// A legend of what is live at the peak names the colours of all else that is drawn, too.
+/// The legend of what is live at the peak names the colours of everything else in the picture too.
 #[test]
 fn a_legend_names_every_colour_that_is_drawn() {
     let written = "alloc a 1MiB main.py:1:early\nfree a\nalloc b 9MiB main.py:2:peak\nfree b\nalloc c 2MiB main.py:3:late\nfree c";
@@ -178,7 +178,7 @@ fn the_filter_of_a_group_finds_exactly_its_allocations() {
     assert!(searched > 1_000, "only {searched} rows");
 }
 
-/// The committed snapshots, and a synthetic one with what they lack.
+/// The committed snapshots, and a synthetic one with features that they lack.
 fn fixtures() -> impl Iterator<Item = Snapshot> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
     let entries = |folder: &std::path::Path| {

@@ -1,4 +1,4 @@
-//! The layout of lanes and their ranges, and what is under the pointer.
+//! The layout of lanes and their ranges, and hit testing.
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::roles::Role;
@@ -39,7 +39,7 @@ pub struct LayoutRow {
 pub struct LaneLayout {
     /// From top to bottom.
     pub rows: Vec<LayoutRow>,
-    /// Height of all, css px; 0 without lanes.
+    /// Height of all rows, css px; 0 without lanes.
     pub height_css: f64,
     /// Whether lanes are folded to thin rows without labels.
     pub is_folded: bool,
@@ -126,12 +126,12 @@ pub fn drawn_px(item: &Item, view: &Viewport, pixel_ratio: f64) -> (f64, f64) {
     let least = (LEAST_CSS * pixel_ratio).round().max(1.0);
     let from = view.x_px(item.x.0).clamp(-least, width + least).round();
     let to = view.x_px(item.x.1).clamp(-least, width + least).round();
-    // A gap of one css px, so that neighbours can be told apart.
+    // A gap of one css px separates neighbours.
     let gap = pixel_ratio.round().max(1.0);
     (from, (to - gap).max(from + least - gap))
 }
 
-/// Fewer letters of a label, the ellipsis included, tell nothing.
+/// Fewest letters, ellipsis included, that are still informative.
 const LEAST_LETTERS: usize = 5;
 
 /// A label shortened to a width: in full, cut with an ellipsis, or `None` if there is too little
@@ -148,7 +148,7 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
     if letters < LEAST_LETTERS {
         return None;
     }
-    // Cut at the front where the label ends in a number, such as a step's: that says more than the
+    // A label that ends in a number, such as a step's, is cut at the front, because the number is more informative than the
     // name.
     let is_tail = |c: char| c.is_ascii_digit() || c == '#';
     let tail_bytes = label.len() - label.trim_end_matches(is_tail).len();
@@ -159,15 +159,15 @@ pub fn elided(label: &str, width_css: f64) -> Option<String> {
     Some(label.chars().take(letters - 1).chain(['…']).collect())
 }
 
-/// The fill of a range, and the colour of the line at its start. The program's colour counts, made to stand out from
-/// the theme's ground. Else equal names have equal colours; digits are ignored, so that all steps look alike. The fill
-/// is pale enough for the theme's text.
+/// The fill of a range, and the colour of the line at its start. A colour given by the program is used, adjusted to
+/// contrast with the theme's background. Otherwise equal names have equal colours; digits are ignored, so all steps look
+/// alike. The fill is pale enough for the theme's text.
 #[must_use]
 pub fn lane_fill(theme: &Theme, name: &str, given: Option<Rgb>) -> (Rgb, Rgb) {
     let pattern: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
     let full = match (given, pattern.as_str()) {
         (Some(given), _) => standing_out(theme, given),
-        // What a phase leaves most of has the same colour below.
+        // The same colour as the role that most memory of the phase has in the picture below.
         (None, "forward") => role_colour(theme, Role::Activation),
         (None, "backward") => role_colour(theme, Role::Gradient),
         (None, "optimizer") => role_colour(theme, Role::OptimizerState),
@@ -176,16 +176,16 @@ pub fn lane_fill(theme: &Theme, name: &str, given: Option<Rgb>) -> (Rgb, Rgb) {
     (mixed(theme.background, full, 32), full)
 }
 
-/// A colour with as much of the text's colour in it as it needs to be told from the ground.
+/// A colour with as much of the text's colour mixed in as it needs to contrast with the background.
 fn standing_out(theme: &Theme, colour: Rgb) -> Rgb {
-    /// Contrast of a line that is seen without being looked for.
+    /// Contrast of a line that is noticed without searching for it.
     const LEAST: f64 = 2.0;
     let mut inks = (0..=10).map(|tenths| mixed(colour, theme.text, tenths * 10));
     let found = inks.find(|&ink| contrast(ink, theme.background) >= LEAST);
     found.unwrap_or(theme.text)
 }
 
-/// A colour with a share of another, in per cent.
+/// A mix of two colours, with this share of the second in per cent.
 fn mixed(one: Rgb, other: Rgb, share: u32) -> Rgb {
     std::array::from_fn(|c| {
         let (one, other) = (u32::from(one[c]), u32::from(other[c]));

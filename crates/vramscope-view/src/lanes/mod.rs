@@ -90,8 +90,8 @@ pub fn visible(row: &[LaneRange], bands: &Bands<'_>, view: &Viewport, least_px: 
     items
 }
 
-/// How many of `ranges` begin within `least_px` of the first one, which is narrow; at least 1. Only
-/// the last of them can be wide; it is then left out, to be an item of its own.
+/// How many of `ranges` begin within `least_px` of the first one, which is narrow; at least 1. Only the last of them can be
+/// wide; it is then excluded, to become an item of its own.
 fn narrow_from(ranges: &[LaneRange], bands: &Bands<'_>, view: &Viewport, least_px: f64) -> usize {
     let begin = |range: &LaneRange| px(view, span(bands, range).0);
     let edge = begin(&ranges[0]) + least_px;
@@ -190,7 +190,7 @@ mod tests {
                     prop_assert!(start >= item.x.0 && stop <= item.x.1);
                 }
             }
-            // At most as many items as fit: each narrow item keeps its distance from the next.
+            // At most as many items as fit: each narrow item has its distance to the next.
             prop_assert!(items.len() <= width_px as usize / 2 + 3, "{} items", items.len());
         }
     }

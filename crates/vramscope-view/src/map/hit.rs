@@ -1,4 +1,4 @@
-//! What is under a pixel of the map.
+//! The contents of a pixel of the map.
 
 use vramscope_core::analysis::time::history::AllocationTable;
 use vramscope_core::sorting::SortFew;
@@ -14,12 +14,12 @@ pub struct FreeRange {
     pub address: u64,
     /// Size in bytes.
     pub bytes: u64,
-    /// The part of a segment that is under the pixel: a row of
+    /// The part of a segment under the pixel: a row of
     /// [`SegmentHistory`](vramscope_core::analysis::memory::segment_history::SegmentHistory).
     pub piece: u32,
 }
 
-/// What is at a point of the map. Every `moment` is the one at the middle of the pixel.
+/// The contents of a point of the map. Every `moment` is the one at the middle of the pixel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapHit {
     /// Outside the picture or the recorded time.
@@ -56,7 +56,7 @@ pub enum MapHit {
         /// The allocation's row.
         row: u32,
     },
-    /// Several allocations, too small to be told apart.
+    /// Several allocations, too small to distinguish.
     Several {
         /// The moment.
         moment: u32,
@@ -70,13 +70,13 @@ pub enum MapHit {
 /// The allocations that overlap a pixel.
 #[derive(Default)]
 struct Overlaps {
-    /// Allocation, lower edge, and the covered part of the pixel's area. An allocation has an entry per tile.
+    /// Allocation, lower edge, and the covered share of the pixel's area. An allocation has an entry per tile.
     rows: Vec<(u32, f64, f64)>,
 }
 
 impl MemoryMap {
-    /// Finds what is at device px (`x_px`, `y_px`) of a picture of `viewport`. Takes one pass over
-    /// the allocations of about that height.
+    /// Finds the contents of device px (`x_px`, `y_px`) in a picture of `viewport`. Takes one pass over the allocations near
+    /// that height.
     #[must_use]
     pub fn hit(
         &self,
@@ -88,7 +88,7 @@ impl MemoryMap {
         self.under(&allocations.bytes, bands, viewport, at_px)
     }
 
-    /// As [`hit`](Self::hit), where allocations have so many bytes.
+    /// Like [`hit`](Self::hit), with sizes of allocations given by `bytes`.
     pub(super) fn under(
         &self,
         bytes: &[u64],
@@ -136,7 +136,6 @@ impl MemoryMap {
         }
     }
 
-    /// The allocations that overlap a pixel.
     fn overlaps(&self, bands: &Bands<'_>, columns: (f64, f64), rows: (f64, f64)) -> Overlaps {
         let mut found = Overlaps::default();
         let Some(moments) = bands.moments_in(columns.0, columns.1) else {
@@ -205,7 +204,7 @@ impl MemoryMap {
 }
 
 impl Overlaps {
-    /// The allocation that covers half of the pixel in one tile, or is alone in it, with the lower edge of that tile.
+    /// The allocation that covers half of the pixel in one tile, or is the only one there, with the lower edge of that tile.
     fn owner(&self, area: f64) -> Option<(u32, f64)> {
         let &(first, low, _) = self.rows.first()?;
         if self.rows.iter().all(|&(row, ..)| row == first) {

@@ -1,6 +1,6 @@
-//! Labels of the map: how much lies below, or addresses, and the pool and stream of groups.
+//! Labels of the map: the bytes below, or addresses; and the pool and stream of groups.
 //!
-//! The y axis has one meaning at a time: the bytes of all segments below where that tells places apart, else addresses.
+//! The y axis has one meaning at a time: the bytes of all segments below, if that distinguishes positions, else addresses.
 
 use std::cmp::Reverse;
 
@@ -13,8 +13,7 @@ use super::{Lane, Lanes};
 use crate::display;
 use crate::viewport::Viewport;
 
-/// Only so many lanes, the largest, can have labels. More would be too thin to be labelled anyway,
-/// until zoomed in.
+/// Only this many lanes, the largest, can have labels. Others are too thin to be labelled until zoomed in.
 const MOST_LANES: usize = 20_000;
 
 /// Height of a line of text, and least height of a lane with a label, px.
@@ -23,21 +22,21 @@ const LINE_PX: f64 = 14.0;
 const ADDRESSES_PX: f64 = 90.0;
 /// Least distance of two addresses, px.
 const ADDRESS_STEP_PX: f64 = 44.0;
-/// With fewer sums, as in a single segment, addresses tell more.
+/// With fewer sums, as in a single segment, addresses are more informative.
 const SUMS: usize = 3;
 /// Least height of the visible part of a labelled group, px.
 const GROUP_PX: f64 = 20.0;
 
-/// A lane's data that its labels need.
+/// The data for a lane's labels.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct LaneMark {
-    /// Its lower edge on the y axis.
+    /// Lower edge on the y axis.
     pub y: f64,
-    /// Its first address.
+    /// First address.
     pub address: u64,
     /// Size in bytes.
     pub bytes: u64,
-    /// Whether it is an expandable segment.
+    /// Whether the lane is an expandable segment.
     pub is_expandable: bool,
 }
 
@@ -53,11 +52,11 @@ pub struct GroupMark {
 /// A text beside or over the map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapLabel {
-    /// Its middle, or the upper edge of a group's label; px from the top of the picture.
+    /// The middle, or for a group's label the upper edge; px from the top of the picture.
     pub y_px: f64,
     /// The text.
     pub text: String,
-    /// The full text, where `text` is shortened.
+    /// The full text, if `text` is shortened.
     pub title: String,
 }
 
@@ -71,8 +70,8 @@ pub struct MapLabels {
 }
 
 impl Lanes {
-    /// Data for labels of the lanes (of very many, the largest) and of their groups. `stream` names
-    /// a stream.
+    /// Data for labels of the lanes (of only the largest, if there are very many) and of their groups. `stream` names a
+    /// stream.
     #[must_use]
     pub fn marks(
         &self,
@@ -116,7 +115,7 @@ impl MapLabels {
     /// `lanes` and `groups` are sorted from the bottom up.
     #[must_use]
     pub fn of(lanes: &[LaneMark], groups: &[GroupMark], viewport: &Viewport) -> Self {
-        // Of very many lanes only the largest are here, which have no sums.
+        // If there are very many lanes, only the largest are here, without sums.
         let sums = if lanes.len() < MOST_LANES {
             sums(lanes, viewport)
         } else {
@@ -158,7 +157,6 @@ fn addresses(lanes: &[LaneMark], view: &Viewport) -> Vec<MapLabel> {
     labels
 }
 
-/// The bytes of all segments below a place.
 fn sums(lanes: &[LaneMark], view: &Viewport) -> Vec<MapLabel> {
     let mut labels: Vec<MapLabel> = Vec::new();
     let (mut below_bytes, mut last_px) = (0_u64, f64::INFINITY);
@@ -204,7 +202,7 @@ fn lane_labels(lane: &LaneMark, view: &Viewport, labels: &mut Vec<MapLabel>) {
     }
 }
 
-/// The digits of an address that tell it from its neighbours: the leading ones are equal for most, and the margin is narrow.
+/// The last digits of an address: the leading ones mostly equal those of its neighbours, and the margin is narrow.
 fn last_digits(address: &str) -> String {
     match address.len() {
         0..=11 => address.to_owned(),

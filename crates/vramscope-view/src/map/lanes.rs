@@ -1,8 +1,8 @@
 //! The map's y axis: addresses that were ever reserved, as lanes.
 //!
 //! Segments whose addresses overlap at different moments share a lane, so every address has one
-//! position. Allocations outside all known segments (in a file without segments, or a damaged one)
-//! get lanes of their own; allocations close to each other share one.
+//! position. Allocations outside all known segments (in a file without segments, or a damaged one) get lanes of their own,
+//! shared by those close to each other.
 
 use std::ops::Range;
 
@@ -13,14 +13,14 @@ use vramscope_core::sorting::SortFew;
 
 /// Gap between two lanes, as a share of the bytes of all lanes.
 const GAP_PART: f64 = 0.004;
-/// Most that all gaps together may have, as a share of the bytes of all lanes.
+/// Most that all gaps together may take, as a share of the bytes of all lanes.
 const AIR_PART: f64 = 0.06;
 /// Gaps between lanes of different pools or streams are this many times as high.
 const GROUP_GAPS: f64 = 4.0;
 /// Allocations outside all segments share a lane if at most this many bytes are between them.
 const NEAR_BYTES: u64 = 2 << 20;
 
-/// Addresses that are remembered, one for each remainder.
+/// Addresses in the cache, one for each remainder.
 const KNOWN: usize = 1 << 12;
 
 /// One row of the map.
@@ -37,7 +37,7 @@ pub struct Lane {
     /// The largest segment in the lane, a row of [`SegmentHistory::segments`]; `None` if the lane
     /// is known only from allocations.
     pub segment: Option<u32>,
-    /// Number of segments in the lane, at different moments.
+    /// Number of segments in the lane at different moments.
     pub segments: u32,
 }
 
@@ -60,7 +60,7 @@ impl Lane {
 pub struct LaneGroup {
     /// The `cudaStream_t` as a number; `None` if no segment is known.
     pub stream: Option<i64>,
-    /// The pool; `None` if the file does not name it.
+    /// The pool; `None` if the file does not state it.
     pub pool: Option<PoolId>,
     /// Rows of [`Lanes::lanes`].
     pub lanes: Range<usize>,
@@ -181,7 +181,7 @@ impl Lanes {
     }
 }
 
-/// One lane for each group of overlapping segments, sorted by address.
+/// One lane for each set of overlapping segments, sorted by address.
 fn of_segments(segments: &SegmentHistory) -> Vec<Lane> {
     let mut order: Vec<u32> = (0..segments.segments.len() as u32).collect();
     order.sort_few_by_key(|&row| segments.segments[row as usize].address);
@@ -213,8 +213,8 @@ fn of_segments(segments: &SegmentHistory) -> Vec<Lane> {
 /// Lanes for allocations that are in none of `lanes`, which are sorted by address.
 fn of_strays(allocations: &AllocationTable, lanes: &[Lane]) -> Vec<Lane> {
     let next_lane = |address: u64| lanes.partition_point(|lane| lane.address <= address);
-    // Allocators give the same addresses again and again: most are known from one of the last allocations. Those of large
-    // ones differ in their upper bits alone.
+    // Allocators return the same addresses again and again, so most are found among the latest ones. Addresses of large
+    // allocations differ only in their upper bits.
     let mut in_lanes = vec![None; KNOWN];
     let mut is_stray = |address: u64| {
         let known = &mut in_lanes[((address >> 9) ^ (address >> 21)) as usize % KNOWN];

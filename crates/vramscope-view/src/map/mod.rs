@@ -1,12 +1,10 @@
 //! The memory map: address × time, with every allocation a rectangle from birth to death.
 //!
-//! The y axis shows the addresses that were ever reserved, without the unused ranges between them.
-//! Every segment is a lane as high as its bytes, with small gaps between lanes ([`Lanes`]); an
-//! expandable segment's lane is as high as all that was ever mapped of it. The x axis shows the
-//! moments, on either of the timeline's axes. Each pixel is the mix, by area, of what lies in it:
-//! free memory a thousandth of a pixel high contributes a thousandth of its colour, and nothing is
-//! left out at any zoom. Reserved but free memory has a pale fill; memory that is not reserved
-//! shows the background.
+//! The y axis shows the addresses that were ever reserved, without the unused ranges between them. Every segment is a lane
+//! as high as its bytes, with small gaps between lanes ([`Lanes`]); an expandable segment's lane is as high as all that was
+//! ever mapped of it. The x axis shows the moments, on either of the timeline's axes. Each pixel mixes its contents by area:
+//! free memory a thousandth of a pixel high contributes a thousandth of its colour, and nothing is left out at any zoom.
+//! Reserved but free memory has a pale fill; memory that is not reserved shows the background.
 //!
 //! Unlike in the timeline, a column does not show only one of its moments, because fragmentation
 //! between the peaks matters too.
@@ -45,7 +43,7 @@ pub struct MemoryMap {
     tallest: f64,
     /// Rectangles of reserved memory, in the order of [`SegmentHistory`]'s rows.
     pieces: Vec<Piece>,
-    /// The same sorted by their lower edge.
+    /// Rows of `pieces`, sorted by lower edge.
     pieces_upwards: Vec<u32>,
 }
 
@@ -59,9 +57,8 @@ struct Piece {
 }
 
 impl MemoryMap {
-    /// Lays out a device's allocations in its lanes. `held_bytes` returns the bytes of an
-    /// allocation's block, rounding included, as far as known; the result is at least the requested
-    /// bytes.
+    /// Lays out a device's allocations in its lanes. `held_bytes` returns the bytes of an allocation's block, rounding
+    /// included, as far as known; the result is at least the requested bytes.
     #[must_use]
     pub fn new(
         allocations: &AllocationTable,
@@ -107,7 +104,7 @@ impl MemoryMap {
         }
     }
 
-    /// The tiles that reach between these two y, beside a few others.
+    /// The tiles that reach between these two y, and a few others.
     fn tiles_between(&self, low: f64, high: f64) -> impl Iterator<Item = Tile> {
         self.tiles.between((low, high), self.tallest)
     }

@@ -1,9 +1,8 @@
-//! The map of a packing: allocations at the addresses that a solution of the packing problem gives
-//! them.
+//! The map of a packing: allocations at the addresses assigned by a solution of the packing problem.
 //!
-//! It is a [`MemoryMap`] of the same allocations at other addresses. Each group (a pool and stream,
-//! which share no memory with others) is one range, as high as its packing and held all the time.
-//! The groups are stacked without gaps, so the y axis is the total of bytes needed.
+//! It is a [`MemoryMap`] of the same allocations at other addresses. Each group (a pool and stream, which share no memory
+//! with others) is one range, as high as its packing and held all the time. The groups are stacked without gaps, so the y
+//! axis is the total of bytes needed.
 
 use vramscope_core::analysis::memory::segment_history::{SegmentHistory, SegmentLife};
 use vramscope_core::analysis::time::history::{AllocationTable, NEVER};
@@ -18,15 +17,15 @@ use crate::viewport::Viewport;
 /// Allocations packed into one range: those of one pool and stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedGroup<'a> {
-    /// The `cudaStream_t` as a number; `None` where all streams are packed together.
+    /// The `cudaStream_t` as a number; `None` if all streams are packed together.
     pub stream: Option<i64>,
-    /// The pool; `None` where all pools are packed together.
+    /// The pool; `None` if all pools are packed together.
     pub pool: Option<PoolId>,
     /// Rows of the allocation table; a row is in at most one group.
     pub rows: &'a [u32],
-    /// Per row, its first byte in the group's range.
+    /// First byte of each row in the group's range.
     pub offset: &'a [u64],
-    /// Per row, the bytes of its block, rounding included.
+    /// Bytes of each row's block, rounding included.
     pub bytes: &'a [u64],
     /// Bytes of the range.
     pub height: u64,
@@ -37,7 +36,7 @@ pub struct PackedGroup<'a> {
 pub struct PackedMap {
     /// The map to draw.
     pub map: MemoryMap,
-    /// By allocation: its rectangle in the map, or [`u32::MAX`].
+    /// By allocation: the index of its rectangle in the map, or [`u32::MAX`].
     tile_of: Vec<u32>,
 }
 
@@ -86,14 +85,13 @@ impl PackedMap {
         self.map.lanes.y_end() as u64
     }
 
-    /// What is at device px (`x_px`, `y_px`) of a picture of `viewport`.
+    /// The contents of device px (`x_px`, `y_px`) in a picture of `viewport`.
     #[must_use]
     pub fn hit(&self, bands: &Bands<'_>, viewport: &Viewport, at_px: (u32, u32)) -> MapHit {
         self.map.under(bands.bytes, bands, viewport, at_px)
     }
 
-    /// The rectangle of an allocation, as [`MemoryMap::place_of`]; `None` also if it is in no
-    /// group.
+    /// The rectangle of an allocation, as in [`MemoryMap::place_of`]; `None` also for one in no group.
     #[must_use]
     pub fn place_of(&self, bands: &Bands<'_>, row: usize) -> Option<((f64, f64), (f64, f64))> {
         let number = self
@@ -232,7 +230,7 @@ mod tests {
     }
 
     proptest! {
-        /// Allocations with disjoint lives may all be at offset 0; a hit finds the one alive then.
+        /// Allocations with disjoint lives may all be at offset 0; a hit finds the one alive at that moment.
         #[test]
         fn one_after_the_other(bytes in prop::collection::vec(1_u64..2_000, 1..8)) {
             let rows: Vec<_> = (0..).zip(&bytes).map(|(at, &bytes)| (bytes, at * 2, 2)).collect();

@@ -1,7 +1,6 @@
 //! A set of small numbers with fast search for neighbours: a tree of bit sets, 64 children per
 //! node.
 
-/// A set of numbers below a bound.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranks {
     /// The bit set of the numbers; then, per level, the bit set of non-empty words of the level
@@ -10,7 +9,6 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// An empty set of numbers below `len`.
     pub(super) fn new(len: usize) -> Self {
         let mut levels = Vec::new();
         let mut words = len;
@@ -35,7 +33,6 @@ impl Ranks {
         is_new
     }
 
-    /// Removes a number.
     pub(super) fn remove(&mut self, number: usize) {
         let mut at = number;
         for level in &mut self.levels {
@@ -77,7 +74,7 @@ impl Ranks {
         None
     }
 
-    /// Goes down from a set bit of a level to a number; `pick` chooses the bit in each word.
+    /// Descends from a set bit of a level to a number; `pick` chooses the bit in each word.
     fn descend(&self, height: usize, mut at: usize, pick: impl Fn(u64) -> u32) -> usize {
         for level in self.levels[..height].iter().rev() {
             at = at * 64 + pick(level[at]) as usize;

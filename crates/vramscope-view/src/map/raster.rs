@@ -10,7 +10,7 @@ use crate::raster::{Bands, DIMMED, Frame, NONE, PENDING, Paint, Shades};
 use crate::theme::Theme;
 use crate::viewport::Viewport;
 
-/// Rounding thinner than this is left out, in px: a colour of 8 bits cannot show it.
+/// Thinner rounding is left out, in px: an 8-bit colour cannot show it.
 const LEAST_ROUNDING_PX: f64 = 1.0 / 256.0;
 /// The shades of rounding, normal and dimmed by the filter.
 const ROUNDING: u32 = u32::MAX - 2;
@@ -19,8 +19,8 @@ const ROUNDING_DIMMED: u32 = u32::MAX - 1;
 /// high half.
 const HELD_UNIT: i32 = 1 << 16;
 
-/// Rectangles are placed in groups of this number, whose colours are looked up first: in order of address they lie anywhere,
-/// and processors wait for several of them at a time where nothing else stands between.
+/// Rectangles are drawn in groups of this size, whose colours are looked up first: these are scattered in memory, and
+/// processors wait for several at a time if no other work is in between.
 const GROUP: usize = 32;
 
 /// Draws maps; keeps its working memory between pictures.
@@ -29,7 +29,7 @@ pub struct MapRaster {
     shades: Shades,
     rounding: Rounding,
     coverage: Coverage<i32>,
-    /// Reserved memory and allocations, on the way up through the stripes.
+    /// Reserved memory and allocations that reach into the current stripe.
     held: Reaching,
     used: Reaching,
     /// Spans of the stripe with a pattern that cover at least one whole pixel.
@@ -44,25 +44,24 @@ struct Patterned {
     shade: u32,
 }
 
-/// What reaches into each stripe of a picture, of rectangles sorted by their lower edge. Stripes come from the bottom up, so
-/// that each rectangle is looked for once.
+/// Finds the rectangles that reach into each stripe of a picture. They are sorted by lower edge and stripes come from the
+/// bottom up, so each rectangle is searched for only once.
 #[derive(Clone, Debug, Default)]
 struct Reaching {
-    /// The rectangles of the stripes so far that reach above them.
+    /// The rectangles of earlier stripes that reach above them.
     above: Vec<u32>,
-    /// The first that is in none of these stripes.
+    /// The first that is in no stripe so far.
     next: u32,
 }
 
 impl Reaching {
-    /// Starts a picture.
     fn begin(&mut self) {
         self.above.clear();
         self.next = 0;
     }
 
-    /// Calls `see` for those of `count` rectangles that are seen in the next stripe, some at a time. `place` returns the
-    /// lower and upper edge of one, and the moments of its birth and death.
+    /// Calls `see` for those of `count` rectangles that are visible in the next stripe, several at a time. `place` returns
+    /// the lower and upper edge of one, and the moments of its birth and death.
     fn visit(
         &mut self,
         stripe: &Scale<'_>,
@@ -121,18 +120,17 @@ impl Rounding {
         }
     }
 
-    /// A pixel of rounding's pattern: diagonal stripes, in the other direction than those of a
-    /// pending free.
+    /// A pixel of rounding's pattern: diagonal stripes, in the other direction than those of a pending free.
     fn pattern(&self, dimmed: bool, x_px: usize, y_px: usize) -> Rgb {
         let stripe = (x_px + 3 * y_px) % 4 < 2;
         self.colours[usize::from(dimmed)][usize::from(stripe)]
     }
 }
 
-/// The mapping from the map's data to px of the picture.
+/// Maps the map's data to px of the picture.
 struct Scale<'a> {
     bands: &'a Bands<'a>,
-    /// The first and the last moment that are at least partly visible.
+    /// First and last moment that are at least partly visible.
     first_moment: u32,
     last_moment: u32,
     x_min: f64,
@@ -142,7 +140,7 @@ struct Scale<'a> {
     y_top: f64,
     px_per_y: f64,
     height_px: f64,
-    /// The edges of the stripe that is drawn now.
+    /// The edges of the current stripe.
     y_max: f64,
     y_min: f64,
 }
@@ -167,7 +165,7 @@ impl<'a> Scale<'a> {
         })
     }
 
-    /// The same for some rows of the picture alone.
+    /// The scale for only these rows of the picture.
     fn of_rows(&self, rows: &Range<usize>) -> Self {
         let y = |row: usize| self.y_top - row as f64 / self.px_per_y;
         Self {
@@ -203,9 +201,8 @@ impl MapRaster {
         Self::default()
     }
 
-    /// Draws the visible part of the map into `frame`. Its ids stay empty; the moments of its
-    /// columns are those at their middles. Allocates nothing once the buffers have grown to their
-    /// size.
+    /// Draws the visible part of the map into `frame`. Its ids stay empty; the moments of its columns are those at their
+    /// middles. Allocates nothing once the buffers are large enough.
     pub fn draw(
         &mut self,
         map: &MemoryMap,
@@ -246,7 +243,7 @@ impl MapRaster {
         }
     }
 
-    /// Adds the spans that can be seen in the next stripe.
+    /// Adds the visible spans of the next stripe.
     fn add_all(&mut self, map: &MemoryMap, stripe: &Scale<'_>, paint: &Paint<'_>) {
         let piece = |at: u32| &map.pieces[map.pieces_upwards[at as usize] as usize];
         let mut held = std::mem::take(&mut self.held);
@@ -320,15 +317,15 @@ impl MapRaster {
     /// Notes a span with a pattern if it covers a whole pixel.
     #[inline]
     fn note_pattern(&mut self, x: (f32, f32), y: (f32, f32), shade: u32) {
-        // Most are narrower than a pixel, for which nothing needs to be rounded.
+        // Most are narrower than a pixel, so this check avoids rounding.
         let is_wide = x.1 - x.0 >= 1.0;
         if is_wide && x.1.floor() > x.0.ceil() && y.1.floor() > y.0.ceil() {
             self.patterned.push(Patterned { x, y, shade });
         }
     }
 
-    /// Draws patterns over the pixels that a span covers completely; no other span overlaps these. The pixels are those of
-    /// some rows of the picture.
+    /// Draws patterns over the pixels that a span covers completely; no other span overlaps these. `rgba` are the pixels of
+    /// these rows.
     fn patterns(&self, rgba: &mut [u8], width: usize, rows: &Range<usize>) {
         for &Patterned { x, y, shade } in &self.patterned {
             let columns = x.0.ceil() as usize..(x.1 as usize).min(width);
@@ -359,7 +356,7 @@ impl MapRaster {
 fn pixel(shades: &Shades, rounding: &Rounding, sums: Sums<i32>) -> [u8; 4] {
     let in_use = sums[3] & 0xffff;
     let held = (sums[3] >> 16) & 0xffff;
-    // More can be in use than reserved where the file does not record all segments.
+    // More can be in use than reserved if the file does not record all segments.
     let free = (held - in_use).max(0);
     let light = |c: usize| {
         let sum = sums[c].max(0) as f32 + (free * rounding.held_light[c]) as f32;

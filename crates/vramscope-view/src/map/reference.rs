@@ -24,9 +24,8 @@ enum Look {
     Rounding(Rgb, Rgb),
 }
 
-/// Draws what [`MapRaster::draw`](super::MapRaster::draw) draws. A pixel counts as completely
-/// covered, and shows a pattern, if at most `gap` of it is not covered: the raster's positions have
-/// only 24 bits.
+/// Draws the same as [`MapRaster::draw`](super::MapRaster::draw). A pixel counts as completely covered, and shows a
+/// pattern, if at most `gap` of it is not covered: the raster's positions have only 24 bits.
 #[must_use]
 pub fn draw(
     map: &MemoryMap,

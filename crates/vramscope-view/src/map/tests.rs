@@ -109,8 +109,8 @@ impl Story {
         }
     }
 
-    /// The allocation that owns an address of this lane at a moment: the newest that covers it, if
-    /// still alive. Allocations that begin in another lane do not count.
+    /// The allocation at an address of this lane at a moment: the newest that covers the address, if still alive.
+    /// Allocations that begin in another lane do not count.
     fn tenant(&self, lane: &Lane, address: u64, moment: u32) -> Option<u32> {
         let table = &self.allocations;
         let newest = (0..table.len()).rev().find(|&row| {
@@ -189,8 +189,8 @@ fn viewport(
     }
 }
 
-/// The fast picture, then two slow ones: nearly covered pixels count as covered in the first of
-/// them, and do not in the second.
+/// The fast picture, then two slow ones: in the first of these, nearly covered pixels count as covered, in the second they
+/// do not.
 fn draw(story: &Story, map: &MemoryMap, view: &Viewport, matches: Option<&BitSet>) -> [Frame; 3] {
     let theme = Theme::dark();
     let rows = 0..story.allocations.len();
@@ -311,7 +311,7 @@ proptest! {
 }
 
 proptest! {
-    // Many rectangles in each pixel.
+    // Many rectangles per pixel.
     #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
     #[test]

@@ -1,8 +1,7 @@
 //! Allocations as disjoint rectangles.
 //!
-//! Allocations of an intact file never overlap. In a damaged file, or where events are missing, one
-//! may begin inside another that still seems alive. Then the newer one wins, and the part of the
-//! older one that it covers ends at that moment.
+//! Allocations of an intact file never overlap. In a damaged file, or where events are missing, one may begin inside another
+//! that still seems alive. Then the newer one wins, and the part of the older one that it covers ends at that moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +13,9 @@ use vramscope_core::sorting::{Numbers, rows_by_end};
 /// A rectangle of one allocation: y × moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tile {
-    /// Lower edge.
     pub(super) low: f64,
     /// Upper edge of the requested bytes; the rounding is above it.
     pub(super) requested: f64,
-    /// Upper edge.
     pub(super) high: f64,
     /// First moment alive.
     pub(super) born: u32,
@@ -26,22 +23,21 @@ pub(super) struct Tile {
     pub(super) free_requested: u32,
     /// First moment after its life; [`NEVER`] if it lives to the end.
     pub(super) died: u32,
-    /// The allocation.
     pub(super) row: u32,
 }
 
-/// Rectangles sorted by their lower edge, then by birth. Allocators give the same addresses and sizes again and again, so
-/// rectangles have numbers of them: 24 bytes each instead of 40.
+/// Rectangles sorted by lower edge, then by birth. Allocators reuse the same addresses and sizes, so rectangles store
+/// numbers of these: 24 bytes each instead of 40.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tiles {
     tiles: Vec<Numbered>,
-    /// The different lower edges, ascending.
+    /// The distinct lower edges, ascending.
     lows: Vec<f64>,
-    /// Heights of the requested bytes, and of all.
+    /// Heights of the requested bytes, and total heights.
     heights: Vec<(f64, f64)>,
 }
 
-/// A [`Tile`] with numbers in place of its edges.
+/// A [`Tile`] with numbers for its edges.
 #[derive(Clone, Copy, Debug, Default)]
 struct Numbered {
     low: u32,
@@ -53,12 +49,10 @@ struct Numbered {
 }
 
 impl Tiles {
-    /// Number of rectangles.
     pub(super) fn len(&self) -> usize {
         self.tiles.len()
     }
 
-    /// A rectangle.
     #[inline]
     pub(super) fn get(&self, at: usize) -> Tile {
         self.tile(&self.tiles[at])
@@ -70,18 +64,16 @@ impl Tiles {
         self.tiles[at].row as usize
     }
 
-    /// All rectangles.
     pub(super) fn iter(&self) -> impl Iterator<Item = Tile> {
         self.tiles.iter().map(|tile| self.tile(tile))
     }
 
-    /// The greatest height.
     pub(super) fn tallest(&self) -> f64 {
         let heights = self.heights.iter();
         heights.fold(0.0, |tallest, &(_, height)| tallest.max(height))
     }
 
-    /// Those that reach between these two y, beside a few others. None is higher than `tallest`.
+    /// The tiles that reach between these two y, and a few others. None is higher than `tallest`.
     pub(super) fn between(
         &self,
         (low, high): (f64, f64),
@@ -113,18 +105,18 @@ impl Tiles {
     }
 }
 
-/// Where allocations lie, and how large their blocks are, by numbers.
+/// Addresses and sizes of allocations' blocks, by numbers.
 #[derive(Default)]
 pub(super) struct Blocks {
     addresses: Numbers,
     /// Requested and held bytes.
     sizes: Numbers<(u64, u64)>,
-    /// By allocation: the number of its address, and of its size; [`NOWHERE`] if it is not drawn.
+    /// By allocation: the numbers of its address and of its size; [`NOWHERE`] if it is not drawn.
     rows: Vec<(u32, u32)>,
 }
 
 impl Blocks {
-    /// So many allocations that lie nowhere.
+    /// Blocks for so many allocations, none of them placed yet.
     pub(super) fn nowhere(rows: usize) -> Self {
         Self {
             rows: vec![(NOWHERE, NOWHERE); rows],
@@ -132,7 +124,7 @@ impl Blocks {
         }
     }
 
-    /// Puts an allocation's block of `held` bytes to an address.
+    /// Sets the address of an allocation's block, and its requested and held bytes.
     pub(super) fn put(&mut self, row: usize, address: u64, requested_and_held: (u64, u64)) {
         self.rows[row] = (
             self.addresses.of(address),
@@ -141,23 +133,22 @@ impl Blocks {
     }
 }
 
-/// The input of both ways to compute tiles.
+/// The input for both ways of computing tiles.
 struct Plan<'a> {
     allocations: &'a AllocationTable,
     lanes: &'a Lanes,
-    /// The different addresses of allocations in lanes, ascending.
+    /// The distinct addresses of allocations in lanes, ascending.
     starts: Vec<u64>,
-    /// Per start, the row of its lane.
+    /// The lane of each start.
     lane_of: Vec<u32>,
-    /// Per allocation, the place of its address in `starts`, [`NOWHERE`] if it is in no lane, and the number of its size.
+    /// By allocation, the index of its address in `starts` ([`NOWHERE`] if in no lane), and the number of its size.
     rows: Vec<(u32, u32)>,
     sizes: Vec<(u64, u64)>,
 }
 
-/// The place of an address that is in no lane.
+/// Stands for the index of an address that is in no lane.
 const NOWHERE: u32 = u32::MAX;
 
-/// The rectangles of all allocations.
 pub(super) fn tiles(allocations: &AllocationTable, lanes: &Lanes, blocks: Blocks) -> Tiles {
     let plan = Plan::of(allocations, lanes, blocks);
     if plan.is_disjoint() {
@@ -174,7 +165,7 @@ impl<'a> Plan<'a> {
             sizes,
             mut rows,
         } = blocks;
-        // The numbers of addresses are sorted instead of all rows.
+        // Sorting the distinct addresses is faster than sorting all rows.
         let addresses = addresses.values;
         let mut ascending: Vec<u32> = (0..addresses.len() as u32).collect();
         ascending.sort_unstable_by_key(|&number| addresses[number as usize]);
@@ -211,7 +202,7 @@ impl<'a> Plan<'a> {
     fn is_disjoint(&self) -> bool {
         let (born, died) = (&self.allocations.born, &self.allocations.died);
         let starts = &self.starts;
-        // The last allocation at each start, whether it still lives or not: most of the dead are never looked at again.
+        // The last allocation at each start, alive or not: most of the dead ones are never looked at again.
         let mut live = Ranks::new(starts.len());
         let mut tenant = vec![0_u32; starts.len()];
         for (row, &(start, _)) in self.rows.iter().enumerate() {
@@ -244,7 +235,6 @@ impl<'a> Plan<'a> {
         true
     }
 
-    /// One rectangle per allocation.
     fn whole_tiles(&self) -> Tiles {
         let rows = || (0..).zip(&self.rows);
         let (born, died) = (&self.allocations.born, &self.allocations.died);
@@ -252,8 +242,8 @@ impl<'a> Plan<'a> {
             let is_alive = || born[row as usize] < died[row as usize];
             start != NOWHERE && is_alive() && self.end_of(row) > self.starts[start as usize]
         };
-        // The starts in the order of lanes: where the tiles of each begin. Columns are read from front to back: rows are
-        // written to their places, not collected for them.
+        // The starts in the order of lanes, with the position of the first tile of each. The columns are read front to back,
+        // and rows are written directly to their positions.
         let mut places = vec![0_u32; self.starts.len()];
         for (row, &(start, _)) in rows() {
             if is_drawn(row, start) {
@@ -283,7 +273,7 @@ impl<'a> Plan<'a> {
             let (start, index) = (start as usize, row as usize);
             let bytes = self.end_of(row) - self.starts[start];
             let mut height = size;
-            // Only in damaged files does a lane end within a block.
+            // A lane ends within a block only in damaged files.
             if bytes < held {
                 height = tiles.heights.len() as u32;
                 tiles
@@ -372,7 +362,7 @@ impl<'a> Plan<'a> {
         self.range_of(row).1
     }
 
-    /// The place of an address in the lane of a start.
+    /// The y of an address in the lane of a start.
     fn y(&self, start: usize, address: u64) -> f64 {
         let lane = &self.lanes.lanes[self.lane_of[start] as usize];
         lane.y + (address - lane.address) as f64
@@ -400,12 +390,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The live parts of allocations while sweeping over the moments.
+/// The live parts of allocations during the sweep over the moments.
 struct Sweep<'a> {
     plan: &'a Plan<'a>,
     /// Start address → (end, allocation).
     live: BTreeMap<u64, (u64, u32)>,
-    /// The same by allocation, with the start address.
+    /// The same parts by allocation, with their start addresses.
     parts: BTreeSet<(u32, u64)>,
     tiles: Vec<Tile>,
 }
@@ -436,7 +426,7 @@ impl Sweep<'_> {
         self.parts.insert((row, start));
     }
 
-    /// Ends live parts that begin between two addresses; nearly always there are none.
+    /// Ends live parts that begin between two addresses; there are almost never any.
     fn cover(&mut self, start: u64, end: u64, moment: u32) {
         while let Some((&older, &(older_end, older_row))) = self.live.range(start..end).next() {
             self.live.remove(&older);

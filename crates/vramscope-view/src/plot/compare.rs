@@ -24,7 +24,7 @@ pub struct ComparePlot<'a> {
     pub tree: &'a ChangeTree,
     /// The curves of their recordings: one row if both sides are moments of the same recording.
     pub rows: &'a [Row<'a>],
-    /// The side or difference that widths show.
+    /// The side, or the difference, shown by widths.
     pub width: FlameWidth,
     /// The unit of widths and colours.
     pub unit: ChangeUnit,

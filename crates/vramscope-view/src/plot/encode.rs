@@ -5,7 +5,7 @@ use base64::Engine as _;
 use super::PlotError;
 use crate::scene::{Area, Scene};
 
-/// A part of a picture given as pixels.
+/// A part of a picture made of pixels.
 #[derive(Clone, Debug)]
 pub struct Pixels {
     /// Position and size in the picture.
@@ -55,7 +55,6 @@ impl Pixels {
     }
 }
 
-/// Encodes pixels as a PNG file.
 pub(super) fn png(
     pixels: &[u8],
     (width_px, height_px): (u32, u32),

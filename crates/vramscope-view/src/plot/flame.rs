@@ -77,7 +77,7 @@ pub(super) fn height_px(scene: &FlameScene, style: &Style<'_>) -> u32 {
     style.px(f64::from(scene.rows) * ROW_CSS).max(0) as u32
 }
 
-/// Draws as many rows as fit, from the root, and a note on how many are left out.
+/// Draws as many rows as fit, from the root on, and a note with the number of rows left out.
 pub(super) fn draw_flame(
     scene: &mut Scene,
     room: &Area,

@@ -31,19 +31,18 @@ const LETTER_CSS: f64 = 11.0;
 pub struct LegendLine {
     /// Colour of the swatch.
     pub rgb: Rgb,
-    /// What has this colour.
+    /// The group with this colour.
     pub label: String,
-    /// Bytes of this colour, 0 if it is in the picture but not among what the legend counts; `None` if the line shows no
-    /// size.
+    /// Bytes of this colour; 0 if the legend's totals do not count it although it is in the picture; `None` to show no size.
     pub bytes: Option<u64>,
 }
 
 /// A legend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Legend<'a> {
-    /// What the sizes count; empty for no title.
+    /// The meaning of the sizes; empty for no title.
     pub title: &'a str,
-    /// The most important first. Where there is too little room, the last ones are summed up.
+    /// Most important first. If there is too little room, the last ones are summed up.
     pub lines: &'a [LegendLine],
 }
 

@@ -29,7 +29,7 @@ pub use legend::{Legend, LegendLine};
 pub use over_time::{OverTime, Stack};
 pub use state::StatePlot;
 
-/// Least size of a picture, css px; a smaller one has no room for axes.
+/// Least size of a picture, css px; smaller ones have no room for axes.
 const LEAST_CSS: (f64, f64) = (240.0, 160.0);
 /// Largest width and height, px.
 const MOST_PX: u32 = 32_768;
@@ -43,25 +43,24 @@ const FONT: &str = "Helvetica, Arial, sans-serif";
 
 /// A view inside a picture.
 pub trait Content {
-    /// Positions of the view's parts, and data that is costly to compute.
+    /// Positions of the view's parts, and data that is expensive to compute.
     type Layout;
 
-    /// Lays out the view in `room`. `is_vector` is set for SVG, where shapes stay shapes.
+    /// Lays out the view in `room`. `is_vector` is set for SVG, where shapes stay vectors.
     fn layout(&self, room: &Area, style: &Style<'_>, is_vector: bool) -> Self::Layout;
 
-    /// The part of the view that is pixels; `None` if there is none.
+    /// The part of the view made of pixels, if any.
     fn pixels(&self, _layout: &Self::Layout, _style: &Style<'_>) -> Option<Pixels> {
         None
     }
 
-    /// Draws what is below the pixels.
+    /// Draws below the pixels.
     fn draw_below(&self, scene: &mut Scene, layout: &Self::Layout, style: &Style<'_>);
 
-    /// Draws what is above the pixels.
+    /// Draws above the pixels.
     fn draw_above(&self, _scene: &mut Scene, _layout: &Self::Layout, _style: &Style<'_>) {}
 
-    /// The height in device px that the view needs at a width of `width_px`; `usual_px` is that of
-    /// most pictures.
+    /// The height in device px that the view needs at a width of `width_px`; `usual_px` is the default.
     fn height_px(&self, _width_px: u32, usual_px: u32, _style: &Style<'_>) -> u32 {
         usual_px
     }

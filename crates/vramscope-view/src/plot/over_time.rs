@@ -94,7 +94,7 @@ impl OverTime<'_> {
     fn viewport(&self, area: &Area) -> Viewport {
         let mut bounds = match self.stack {
             Stack::Bands(index) => Bounds::new(self.bands.x_end(), index.peak_bytes()),
-            // A map needs no margin above, because lanes have their full height.
+            // A map needs no margin above, because lanes use the full height.
             Stack::Map { map, .. } => Bounds::new(self.bands.x_end(), map.lanes.y_end() as u64),
         };
         let held = self.around.map(|around| around.most_held_bytes());
@@ -208,7 +208,7 @@ impl Content for OverTime<'_> {
             decorations,
             ..
         } = layout;
-        // A state alone has no order of events.
+        // A file with only a final state has no order of events.
         let has_x_axis = self.bands.total_bytes.moments() > 2;
         match self.stack {
             Stack::Bands(_) if !has_x_axis => draw_y_axis(scene, area, viewport, style),
@@ -246,8 +246,7 @@ impl Content for OverTime<'_> {
     }
 }
 
-/// The layout of the header: folded if it would be too high, empty if it would be too high even
-/// then.
+/// The layout of the header: folded if it would otherwise be too high, empty if it is too high even then.
 fn header_layout(
     rows_of_lanes: &[usize],
     is_folded: bool,
@@ -282,7 +281,7 @@ fn draw_lane_labels(scene: &mut Scene, area: &Area, labels: &[MapLabel], style: 
     }
 }
 
-/// Names of pools and streams over the picture, on a background that keeps them legible.
+/// Names of pools and streams over the picture, on a background that makes them legible.
 fn draw_group_labels(scene: &mut Scene, area: &Area, labels: &[MapLabel], style: &Style<'_>) {
     let letters = style.letters(LETTER_CSS, style.theme.text, (Across::Left, Down::Middle));
     let (pad, line) = (style.px(4.0), style.px(15.0));

@@ -18,9 +18,9 @@ use crate::shortened::cut_end;
 const LETTER_CSS: f64 = 12.0;
 /// Gap between the two parts of a heading, css px.
 const GAP_CSS: f64 = 10.0;
-/// With more blocks than this, an SVG has them as pixels.
+/// If there are more blocks, an SVG contains them as pixels.
 const MOST_SHAPES: usize = 2_000;
-/// If a block is narrower than this, in device px, an SVG has pixels: shapes would hide each other.
+/// If a block is narrower than this, in device px, an SVG contains pixels, because shapes would hide each other.
 const LEAST_SHAPE_PX: f64 = 2.0;
 /// Distance between stripes of pending frees and rounding, css px.
 const STRIPE_CSS: f64 = 5.0;
@@ -62,7 +62,7 @@ impl Content for StatePlot<'_> {
             StateLayout::of(self.state, metrics, bytes_per_line)
         };
         let mut state = fit(self.fullest);
-        // With fewer bytes, the state may still have more segments.
+        // A state with fewer bytes may still have more segments.
         if state.height_px > room.height_px {
             state = fit(self.state);
         }
@@ -111,7 +111,7 @@ impl Content for StatePlot<'_> {
 
     fn height_px(&self, width_px: u32, usual_px: u32, style: &Style<'_>) -> u32 {
         let metrics = Metrics::of_screen(width_px, style.pixel_ratio);
-        // The headings and one line for each, which no scale makes smaller.
+        // The headings and one line for each, which do not shrink with the scale.
         let groups = self.state.groups.len().max(self.fullest.groups.len()) as u32;
         let pitch = metrics.heading_px + metrics.line_px + metrics.gap_px;
         groups.saturating_mul(2 * pitch).max(usual_px)
@@ -220,7 +220,7 @@ impl StatePlot<'_> {
             if right <= left {
                 continue;
             }
-            // A gap, so that neighbours can be told apart.
+            // A gap separates neighbours.
             let gap = if right - left > 4 { style.px(1.0) } else { 0 };
             let corners = [(left, top), (right - gap, bottom)];
             let [from, to] = corners.map(point);

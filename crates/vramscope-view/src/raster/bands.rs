@@ -40,7 +40,7 @@ pub struct Bands<'a> {
 pub enum Totals<'a> {
     /// One by one.
     Each(&'a [u64]),
-    /// So many moments, of which few differ from the one before: (first moment, bytes from then on), ascending.
+    /// A number of moments, few of which differ from the one before: (first moment, bytes from then on), ascending.
     Steps(usize, &'a [(u32, u64)]),
 }
 
@@ -70,7 +70,7 @@ impl Totals<'_> {
         }
     }
 
-    /// The earliest of the moments `from..to` with the highest sum, and that; the first and 0 if there are none.
+    /// The earliest of the moments `from..to` with the highest sum, and that sum; the first and 0 if there are none.
     pub(super) fn highest(self, from: usize, to: usize) -> (usize, u64) {
         match self {
             Self::Each(each) => {
@@ -112,7 +112,7 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// Number of allocations. If columns differ in length, the shortest counts.
+    /// Number of allocations. If columns differ in length, the shortest one counts.
     #[must_use]
     pub fn rows(&self) -> usize {
         let rows = self.born.len().min(self.died.len());
@@ -163,7 +163,7 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// The moment at `x`; of several at one instant, the last. `None` outside the axis.
+    /// The moment at `x`; the last one if several begin at once. `None` outside the axis.
     #[must_use]
     pub fn moment_at(&self, x: f64) -> Option<u32> {
         self.moments_in(x, x.next_up())

@@ -1,10 +1,9 @@
 //! Paints one pixel column from the live set.
 //!
-//! The set is visited from the bottom up. A word or group that lies within one pixel and is lower
-//! than half of it is added from its sums. A word of thin bands, none of which could own a pixel, is
-//! cut at the edges of pixels, which costs the sums of its cells and the bands of one cell for each
-//! edge. Others are visited band by band, so every band that could own a pixel is seen. Bands have
-//! no gaps, so the only state of a column is its one unfinished pixel. As long as bands surely end
+//! The set is visited from the bottom up. A word or group that lies within one pixel and is lower than half of it is added
+//! from its sums. A word of thin bands, none of which could own a pixel, is cut at the edges of pixels, which takes the sums
+//! of its cells and the bands of one cell per edge. Others are visited band by band, so every band that could own a pixel is
+//! considered. Bands have no gaps, so the only state of a column is its one unfinished pixel. As long as bands certainly end
 //! below that pixel's upper edge, adding one takes an integer comparison and a sum.
 
 use super::live::{LiveSet, Rows, Sums};
@@ -15,7 +14,7 @@ use super::{BLEND, NONE};
 use crate::bitset::bits;
 use std::ops::ControlFlow;
 
-/// From this height of a pixel on, an error of a unit changes no colour.
+/// From this height of a pixel on, an error of one unit changes no colour.
 const LEAST_UNITS_PER_PX: f64 = 65_536.0;
 
 /// The mapping from units of size to pixels above the picture's lower edge.
@@ -29,8 +28,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A height in units below which bands surely end within `pixel` or lower; a little less than
-    /// exact.
+    /// A height in units below which bands certainly end within `pixel` or lower; slightly less than exact.
     #[inline]
     fn edge_units(&self, pixel: usize) -> u64 {
         // A margin of two units far exceeds all rounding errors. The cast saturates.
@@ -43,7 +41,7 @@ impl Scale {
         floor(self.y_px(units).clamp(0.0, self.height_px))
     }
 
-    /// A height in units that is surely less than half a pixel.
+    /// A height in units that is certainly less than half a pixel.
     fn less_than_half_units(&self) -> u64 {
         (0.49 * self.units_per_px) as u64
     }
@@ -63,22 +61,20 @@ pub(super) struct Column<'a> {
     /// Pixels and owners from the bottom up.
     runs: &'a mut Runs,
     x_px: usize,
-    /// The first pixel to paint; those below are as in the column before.
+    /// The first pixel to paint; those below are the same as in the previous column.
     from_px: f64,
     open: Open,
-    /// Sums of the light and the height of what was added to it from sums. Not in `open`, which is
-    /// copied for every word.
+    /// Sums of light and height of everything added from sums. Not in `open`, which is copied for every word.
     nodes: [u64; 4],
     less_than_half_units: u64,
-    /// The pixels below this are covered up to their upper edge; 0 if pixels are so few units high
-    /// that their edges cannot be rounded to units.
+    /// The pixels below this are covered up to their upper edge; 0 if pixels have so few units that their edges cannot be
+    /// rounded to units.
     covered_px: usize,
-    /// The lowest pixel that is hatched as a whole: the hatch depends on x, so neighbours cannot
-    /// copy it. [`usize::MAX`] if there is none.
+    /// The lowest pixel that is hatched completely: the hatch depends on x, so neighbours cannot copy it. [`usize::MAX`] if
+    /// there is none.
     pub(super) hatched_from_px: usize,
 }
 
-/// The unfinished pixel.
 #[derive(Clone, Copy)]
 struct Open {
     pixel: usize,
@@ -86,7 +82,7 @@ struct Open {
     edge_units: u64,
     /// Sums of light × coverage, and of coverage.
     light: [f32; 4],
-    /// Number of bands that touch it; several that are added together count as two.
+    /// Number of bands that touch the pixel; several added together count as two.
     bands: u32,
     last: u32,
     /// The first band that covers half of it.
@@ -115,11 +111,11 @@ impl Open {
     }
 }
 
-/// Whether to continue upwards, or stop because the picture's upper edge is reached.
+/// Whether to continue upwards or stop, because the picture's upper edge is reached.
 type Walk = ControlFlow<()>;
 
 impl<'a> Column<'a> {
-    /// Goes on with a column whose pixels below `from_px` are those of the column before.
+    /// Starts a column whose pixels below `from_px` equal those of the previous column.
     pub(super) fn new(
         rows: &'a Coloured<'a>,
         scale: &'a Scale,
@@ -143,7 +139,6 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Paints the live set.
     pub(super) fn paint(&mut self, live: &LiveSet) {
         if self.scale.units_per_px >= LEAST_UNITS_PER_PX {
             self.covered_px = floor(self.scale.y_px(live.units()));
@@ -185,9 +180,8 @@ impl<'a> Column<'a> {
         Walk::Continue(())
     }
 
-    /// Paints word `w`, whose lower edge is at `units`, if no band in it can own a pixel: then only
-    /// its light below the edges of pixels matters. What lies above an edge is the word less what
-    /// lies below. Returns whether it did.
+    /// Paints word `w`, whose lower edge is at `units`, if no band in it can own a pixel: then only its light below the
+    /// edges of pixels matters, and the part above an edge is the word minus the part below. Returns whether it did.
     #[inline]
     fn cut(&mut self, live: &LiveSet, w: usize, units: u64) -> bool {
         let thin = live.cells(w).highest_units < self.less_than_half_units;
@@ -222,8 +216,8 @@ impl<'a> Column<'a> {
         true
     }
 
-    /// The light and the height of what lies within the lowest `units` of word `w`: that of whole
-    /// cells, and of bands in one more cell. The search has no branches, which would be mispredicted.
+    /// Light and height of the lowest `units` of word `w`: those of whole cells, and of bands in one more cell. The search
+    /// is branchless, because branches would be mispredicted.
     #[inline]
     fn below(&self, live: &LiveSet, w: usize, units: u64) -> ([u64; 4], [f32; 4]) {
         let mut nodes = [0_u64; 4];
@@ -341,7 +335,6 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Adds part of the open pixel.
     #[inline]
     fn add(&mut self, row: u32, shade: usize, coverage: f32) {
         self.open
@@ -361,7 +354,6 @@ impl<'a> Column<'a> {
         self.open.bands += 2;
     }
 
-    /// Fills whole pixels with one band.
     #[inline]
     fn fill(&mut self, row: u32, shade: usize, first: usize, end: usize) {
         if first >= end {
@@ -380,20 +372,19 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Nothing is below the first band where the picture begins below 0.
+    /// Leaves pixels empty, below the first band, if the picture begins below 0.
     #[inline]
     fn leave_empty(&mut self, end: usize) {
         self.runs.fill(end, 0, NONE);
     }
 
-    /// Opens a pixel that contains nothing yet.
+    /// Opens an empty pixel.
     #[inline]
     fn begin(&mut self, pixel: usize) {
         self.open = Open::at(pixel, self.scale.edge_units(pixel));
         self.nodes = [0; 4];
     }
 
-    /// Writes the open pixel.
     #[inline]
     fn close(&mut self) {
         let mut open = self.open;
@@ -433,7 +424,7 @@ fn has_several(word: u64) -> bool {
     word & word.wrapping_sub(1) != 0
 }
 
-/// What a row's state adds to its shade, by its bit in the words of what is dimmed and pending.
+/// The offset of a row's state in the shades, from its bits in the words of dimmed and pending rows.
 #[inline]
 fn state(dimmed: u64, pending: u64, bit: usize) -> usize {
     (dimmed >> bit & 1) as usize * DIMMED + (pending >> bit & 1) as usize * PENDING

@@ -1,4 +1,4 @@
-//! What is under a pixel: one allocation, or the number and bytes of several.
+//! The contents of a pixel: one allocation, or the number and bytes of several.
 
 use super::bands::Bands;
 use super::{BLEND, Frame, NONE};
@@ -7,13 +7,13 @@ use crate::viewport::Viewport;
 /// The allocations that overlap a range of heights at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Composition {
-    /// Rows, the lowest in the stack first.
+    /// Rows, lowest in the stack first.
     pub allocations: Vec<u32>,
     /// Sum of their full sizes, saturating at `u64::MAX`.
     pub bytes: u64,
 }
 
-/// What is at a point of a frame.
+/// The contents of a point of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// Outside the picture or the data.
@@ -30,7 +30,7 @@ pub enum Hit {
         /// Its row.
         row: u32,
     },
-    /// Several allocations, too thin to be told apart.
+    /// Several allocations, too thin to distinguish.
     Several {
         /// The moment the column shows.
         moment: u32,
@@ -40,8 +40,7 @@ pub enum Hit {
 }
 
 impl Composition {
-    /// The allocations live at `moment` between the heights `from_bytes` and `to_bytes`. Takes one
-    /// pass over two columns.
+    /// The allocations live at `moment` between the heights `from_bytes` and `to_bytes`. Takes one pass over two columns.
     #[must_use]
     pub fn at(bands: &Bands<'_>, moment: u32, from_bytes: f64, to_bytes: f64) -> Self {
         let mut found = Self::default();
@@ -65,8 +64,7 @@ impl Composition {
 }
 
 impl Hit {
-    /// What is at device px (`x_px`, `y_px`) of a frame, which was drawn from these bands with this
-    /// viewport.
+    /// The contents of device px (`x_px`, `y_px`) in a frame that was drawn from these bands with this viewport.
     #[must_use]
     pub fn test(
         bands: &Bands<'_>,

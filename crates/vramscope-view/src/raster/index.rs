@@ -1,4 +1,4 @@
-//! What is computed once per timeline, so that a frame costs only what is visible.
+//! Data computed once per timeline, so that the cost of a frame depends only on what is visible.
 //!
 //! Births are visited in row order (or through a sorted list if rows are not sorted by birth),
 //! deaths and free requests through rows sorted by moment. The highest total of an interval comes
@@ -16,7 +16,7 @@ const BLOCK: usize = 64;
 /// must stay below 2^63.
 const EXACT_BYTES: u128 = 1 << 51;
 
-/// What is computed once per [`Bands`] and used by every frame.
+/// Data computed once per [`Bands`] and used by every frame.
 #[derive(Clone, Debug, Default)]
 pub struct TimelineIndex {
     /// Rows sorted by birth; `None` if the rows themselves are.
@@ -169,7 +169,7 @@ mod tests {
             let (first, last) = (a.min(b), a.max(b));
             let max = *values[first..=last].iter().max().unwrap();
             let expected = first + values[first..=last].iter().position(|&v| v == max).unwrap();
-            // The same in steps, of which some last for long.
+            // The same in steps, some of which last long.
             let steps: Vec<_> = (0..).zip(values.iter().copied()).collect();
             let mut steps: Vec<(u32, u64)> = steps.chunk_by(|a, b| a.1 == b.1).map(|equal| equal[0]).collect();
             let all = Totals::Steps(values.len(), &steps);

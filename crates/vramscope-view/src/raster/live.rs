@@ -3,9 +3,8 @@
 //!
 //! There is one bit per allocation, one summary bit per non-empty word (64 allocations) and per
 //! non-empty group (4,096), and for each cell (8 allocations), word and group the sums of size and
-//! of size-weighted colour. Visiting the set costs its own size, not the number of all allocations,
-//! and what is thinner than a pixel can be painted from its sums. All sums are integers, so they
-//! stay exact over any number of updates.
+//! of size-weighted colour. Visiting the set costs its own size, not the number of all allocations, and bands thinner than a
+//! pixel can be painted from sums. All sums are integers, so they stay exact over any number of updates.
 
 use super::shades::{Linear, Shades};
 use crate::bitset::bits;
@@ -44,17 +43,14 @@ pub(super) struct Cells {
     pub(super) highest_units: u64,
 }
 
-/// What the set needs to know about a row.
+/// Properties of rows that the set needs.
 pub(super) trait Rows {
     /// Height in the timeline's units.
     fn units(&self, row: usize) -> u64;
-    /// Index of the row's shade.
     fn shade(&self, row: usize, pending: bool) -> usize;
-    /// All shades.
     fn shades(&self) -> &Shades;
 }
 
-/// The live allocations in stacking order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LiveSet {
     /// Per row, whether it is live and higher than 0.
@@ -67,32 +63,30 @@ pub(super) struct LiveSet {
     pub(super) group_summary: Vec<u64>,
     pub(super) word_sums: Vec<Sums>,
     pub(super) group_sums: Vec<Sums>,
-    /// The cells of the words that are not empty, in no order: those of all words would take more
-    /// memory than what they are computed from.
+    /// The cells of non-empty words, in no order: those of all words would take more memory than the data they are computed
+    /// from.
     cells: Vec<Cells>,
-    /// Per word that is not empty, where its cells are.
+    /// Index in `cells` for each non-empty word.
     cells_at: Vec<u32>,
-    /// Places whose word became empty. The sums there are zero.
+    /// Free entries of `cells`, whose sums are zero.
     spare_cells: Vec<u32>,
     count: u32,
-    /// The height of all.
+    /// Height of all rows.
     units: u64,
     /// The lowest row that changed since [`Self::take_lowest_change`].
     lowest_change: Option<usize>,
 }
 
 impl LiveSet {
-    /// Number of allocations in the set.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
 
-    /// The height of all rows.
     pub(super) fn units(&self) -> u64 {
         self.units
     }
 
-    /// The lowest row that was added, removed or marked since this was asked last; `None` if none was.
+    /// The lowest row that was added, removed or marked since the last call.
     pub(super) fn take_lowest_change(&mut self) -> Option<usize> {
         self.lowest_change.take()
     }
@@ -150,7 +144,7 @@ impl LiveSet {
         }
         self.cells.clear();
         self.spare_cells.clear();
-        // Old values may stay: an empty word has no cells.
+        // Old values may stay, because an empty word has no cells.
         self.cells_at.resize(words, 0);
     }
 
@@ -180,7 +174,7 @@ impl LiveSet {
         self.group_sums[g].add(units, light);
     }
 
-    /// Where the cells of a word go that is no longer empty.
+    /// The entry of `cells` for a word that is no longer empty.
     fn place_for_cells(&mut self) -> u32 {
         if let Some(place) = self.spare_cells.pop() {
             self.cells[place as usize].highest_units = 0;
@@ -190,7 +184,6 @@ impl LiveSet {
         self.cells.len() as u32 - 1
     }
 
-    /// Removes a row, if it is in the set.
     #[inline]
     pub(super) fn remove(&mut self, row: usize, rows: &impl Rows) {
         let (w, g, bit) = (row / 64, row / 4096, 1_u64 << (row % 64));

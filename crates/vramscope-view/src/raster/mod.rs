@@ -44,7 +44,7 @@ pub const NONE: u32 = u32::MAX;
 /// In a frame's ids: several allocations, none of which covers half the pixel.
 pub const BLEND: u32 = u32::MAX - 1;
 
-/// Columns drawn side by side before they are written into rows.
+/// Number of columns drawn before they are written into rows.
 const TILE: usize = 64;
 
 /// Colours of the bands.
@@ -81,7 +81,6 @@ impl Frame {
         self.ids.resize(pixels, NONE);
     }
 
-    /// Resizes all buffers except the ids.
     pub(crate) fn reset_pixels(&mut self, width_px: u32, height_px: u32) {
         (self.width_px, self.height_px) = (width_px, height_px);
         let pixels = width_px as usize * height_px as usize;
@@ -170,20 +169,18 @@ impl TimelineRaster {
     }
 }
 
-/// The columns of the current tile.
 struct Columns<'a> {
     rows: Coloured<'a>,
     scale: Scale,
     sweep: &'a mut Sweep,
     runs: &'a mut Runs,
-    /// The moment of the column before, and its lowest hatched pixel. `None` if it is outside the
-    /// data.
+    /// The moment of the previous column, and its lowest hatched pixel. `None` outside of the data.
     drawn: Option<(u32, usize)>,
 }
 
 impl Columns<'_> {
-    /// Draws column `x_px`. What lies below everything that changed since the column before is
-    /// copied from it: of a training run, all weights in nearly all columns.
+    /// Draws column `x_px`. Everything below the lowest change since the previous column is copied from that: in a training
+    /// run, all weights in nearly all columns.
     fn draw(&mut self, x_px: usize, moment: u32, height: usize) {
         if moment == NONE {
             self.runs.begin(0);
@@ -203,7 +200,7 @@ impl Columns<'_> {
         self.runs.end(height);
     }
 
-    /// Moves the live set to `moment`. Returns the lowest pixel that may look other than before.
+    /// Moves the live set to `moment`. Returns the lowest pixel that may look different.
     fn changed_from_px(&mut self, moment: u32) -> usize {
         match self.drawn {
             None => self.sweep.jump(moment, &self.rows),

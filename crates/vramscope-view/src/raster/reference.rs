@@ -9,7 +9,7 @@ use super::{BLEND, Bands, Frame, NONE, Paint, TimelineIndex};
 use crate::colour::{linear12, srgb8};
 use crate::viewport::Viewport;
 
-/// Draws what [`TimelineRaster::draw`](super::TimelineRaster::draw) draws.
+/// Draws the same as [`TimelineRaster::draw`](super::TimelineRaster::draw).
 #[must_use]
 pub fn draw(bands: &Bands<'_>, viewport: &Viewport, paint: &Paint<'_>) -> Frame {
     let mut frame = Frame::default();

@@ -1,8 +1,8 @@
-//! Where bands have room for a text.
+//! Finds room for a text in bands.
 //!
-//! A band moves up and down whenever memory below it comes or goes, so its room is a rectangle of pixels that are all its
-//! own. It is found in the ids of a drawn frame and so agrees with what is seen. Every column is looked at, but only a
-//! few lines of pixels: a band covers an unbroken part of each column.
+//! A band moves up and down whenever memory below it is allocated or freed, so its room is a rectangle of pixels that all
+//! belong to it. It is found in the ids of a drawn frame and therefore agrees with the picture. Every column is examined,
+//! but only a few lines of pixels: a band covers a contiguous part of each column.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use super::{Bands, Frame, NONE};
 use crate::bitset::BitSet;
 use vramscope_core::sorting::SortFew;
 
-/// Lines of pixels that are looked at in the least height.
+/// Lines of pixels that are examined within the least height.
 const LINES: u32 = 4;
 
-/// A rectangle of a frame that is all one band's, device px.
+/// A rectangle of a frame that belongs to one band, device px.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct BandRoom {
     /// The band's row.
     pub row: u32,
-    /// First and first following column.
+    /// First column, and the column after the last.
     pub x_px: (u32, u32),
-    /// First and first following line from the top.
+    /// First line from the top, and the line after the last.
     pub y_px: (u32, u32),
 }
 
@@ -31,13 +31,13 @@ pub struct BandRoom {
 pub struct TextSizes {
     /// Width and height that the smallest text needs.
     pub least_px: (u32, u32),
-    /// Width and height beyond which no text gains anything.
+    /// Width and height beyond which a text gains nothing.
     pub most_px: (u32, u32),
 }
 
 impl BandRoom {
-    /// The best room of every band that has any, the largest first, and at most `most` of them. Bands that are dimmed,
-    /// and what of a band is pending free, have none.
+    /// The best room of each band that has any, largest first, at most `most`. Dimmed bands, and the pending part of bands,
+    /// have none.
     #[must_use]
     pub fn all(
         frame: &Frame,
@@ -58,12 +58,12 @@ impl BandRoom {
                 && moment < bands.free_requested[of]
                 && matches.is_none_or(|matches| matches.contains(of))
         };
-        // Per column, the band in the line looked at last, and the number of lines since it began.
+        // Per column, the band in the line examined last, and the number of lines since it began.
         let mut columns = vec![(NONE, 0_u32); frame.width_px as usize];
         for y_px in (0..frame.height_px).step_by(search.step_px as usize) {
             let ids = line(frame, y_px).iter().zip(&frame.column_moment);
             for ((row, lines), (&id, &moment)) in columns.iter_mut().zip(ids) {
-                // What is legible in a column is so in all of its lines.
+                // Whether a row is legible in a column is the same in all lines.
                 if id == *row {
                     *lines += 1;
                     continue;
@@ -95,7 +95,7 @@ impl BandRoom {
         self.y_px.1 - self.y_px.0
     }
 
-    /// With the lines above and below that are all the band's, too, at most `most` on either side.
+    /// The room extended by up to `most` lines above and below that belong to the band, too.
     fn grown(mut self, frame: &Frame, most: u32) -> Self {
         let is_own = |y_px: u32| {
             let line = &line(frame, y_px)[self.x_px.0 as usize..self.x_px.1 as usize];
@@ -113,13 +113,12 @@ impl BandRoom {
     }
 }
 
-/// The ids of a line of pixels.
 fn line(frame: &Frame, y_px: u32) -> &[u32] {
     let width = frame.width_px as usize;
     &frame.ids[y_px as usize * width..][..width]
 }
 
-/// What a room is worth: the area that a text can use, then the whole.
+/// The value of a room: the area that a text can use, then the whole area.
 type Worth = (u64, u64);
 
 struct Search<'a> {
@@ -131,10 +130,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks at all largest rectangles that end in line `y_px` within a run of columns of one band. `run` has the lines
-    /// that the band covers in each.
+    /// Considers all largest rectangles that end in line `y_px` within a run of columns of one band. `run` has the number of
+    /// lines that the band covers in each.
     fn rectangles(&mut self, run: &[(u32, u32)], left_px: u32, y_px: u32) {
-        // Rectangles that may go on to the right: first column and lines, which rise from each to the next.
+        // Rectangles that may extend to the right: first column and number of lines, in ascending order of lines.
         let mut open: Vec<(u32, u32)> = Vec::new();
         let ends = run.iter().map(|&(_, lines)| lines).chain([0]);
         for (x_px, lines) in (left_px..).zip(ends) {
@@ -151,7 +150,7 @@ impl Search<'_> {
                     y_px: (y_px - rise_px, y_px + 1),
                 });
             }
-            // A rectangle of this height goes on.
+            // A rectangle of this height continues.
             if open.last().is_none_or(|&(_, covered)| covered < lines) {
                 open.push((from_px, lines));
             }
@@ -164,8 +163,8 @@ impl Search<'_> {
             return;
         }
         if room.height_px() < least_px.1 {
-            // Between the lines looked at, some may be its own, too. Further ones belong to a room that is found later:
-            // to look for them here would cost the band's area for each corner of its edge.
+            // The lines between those examined may belong to the band too. Lines further away belong to a room that is found
+            // later: searching them here would cost the band's area for each corner of its edge.
             let between_px = self.step_px - 1;
             if room.height_px() + 2 * between_px < least_px.1 {
                 return;
@@ -255,7 +254,7 @@ mod tests {
         assert_eq!(found, [room(1, (0, 4), (1, 5)), room(0, (5, 8), (3, 7))]);
         let only_b = BitSet::from_fn(2, |row| row == 1);
         assert_eq!(rooms(&frame, &never, Some(&only_b), 4), found[..1]);
-        // All of the one and nearly all of the other is striped.
+        // One is striped entirely, the other almost entirely.
         assert_eq!(rooms(&frame, &[0, 1], None, 4), []);
     }
 
@@ -293,10 +292,10 @@ mod tests {
                 prop_assert!(room.width_px() >= 3 && room.height_px() >= least);
             }
             if least >= 2 * LINES {
-                // Not every line is looked at, so a little may be missed.
+                // Not every line is examined, so slightly less may be found.
                 return Ok(());
             }
-            // The lower band begins at one height, so its best room is easily found by trying all.
+            // The lower edge of the band is constant, so the best room is easily found by trying all tops.
             let tops: Vec<usize> = heights.iter().map(|of| of.0).collect();
             let usable = |width: usize, height: usize| width.min(6) * height.min(least as usize + 2);
             let columns = (0..tops.len()).flat_map(|from| (from + 3..=tops.len()).map(move |to| (from, to)));

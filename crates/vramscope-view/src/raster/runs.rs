@@ -1,32 +1,31 @@
-//! Columns of pixels as runs, and their way into an image.
+//! Columns of pixels as runs, and how they are written into an image.
 //!
-//! An image is stored row by row, but painted column by column, and a band fills many pixels of a column at once. So a
-//! column is a list of runs, and rows are made of many columns side by side: where no run ends, a row is a copy of the
-//! one below.
+//! An image is stored row by row but painted column by column, and a band fills many pixels of a column. So a column is a
+//! list of runs, and rows are assembled from many adjacent columns: where no run ends, a row is a copy of the one below.
 
 use super::{Frame, NONE};
 
-/// Columns whose runs are compared at once.
+/// Number of columns whose runs are compared at once.
 const BESIDE: usize = 16;
 
 /// Neighbouring pixels of a column that look the same and belong to the same allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
-    /// The first pixel above it, from the bottom.
+    /// The first pixel above the run, counted from the bottom.
     end_px: u32,
     rgba: u32,
     id: u32,
 }
 
-/// Some neighbouring columns, each complete from the bottom to the top.
+/// Several adjacent columns, each complete from bottom to top.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     runs: Vec<Run>,
-    /// The pixels that the open column has so far.
+    /// Number of pixels in the open column so far.
     open_px: u32,
-    /// Where each column ends in `runs`.
+    /// End of each column in `runs`.
     ends: Vec<usize>,
-    /// Per column, the run of the current row: its place, and what it holds.
+    /// For each column, the index of its run in the current row; then that run's contents.
     at: Vec<usize>,
     end_px: Vec<u32>,
     rgba: Vec<u32>,
@@ -34,13 +33,13 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Forgets all columns.
+    /// Removes all columns.
     pub(super) fn clear(&mut self) {
         self.runs.clear();
         self.ends.clear();
     }
 
-    /// Forgets all columns but the last.
+    /// Removes all columns but the last.
     pub(super) fn keep_last(&mut self) {
         let first = self.column_before();
         self.runs.drain(..first);
@@ -50,13 +49,13 @@ impl Runs {
         }
     }
 
-    /// Where the last complete column begins.
+    /// Start of the last complete column.
     fn column_before(&self) -> usize {
         let before = self.ends.len().checked_sub(2);
         before.map_or(0, |place| self.ends[place])
     }
 
-    /// Begins a column whose pixels below `from_px` are those of the last.
+    /// Begins a column whose pixels below `from_px` equal those of the last.
     pub(super) fn begin(&mut self, from_px: usize) {
         let (first, end) = (self.column_before(), self.ends.last().copied().unwrap_or(0));
         let below = &self.runs[first..end];
@@ -82,7 +81,7 @@ impl Runs {
         }
     }
 
-    /// Completes the open column; what is above its runs is empty.
+    /// Completes the open column; it is empty above its runs.
     pub(super) fn end(&mut self, height_px: usize) {
         self.fill(height_px, 0, NONE);
         self.ends.push(self.runs.len());
@@ -99,7 +98,7 @@ impl Runs {
             .extend(&self.ends[before..self.ends.len().saturating_sub(1)]);
         for column in [&mut self.end_px, &mut self.rgba, &mut self.ids] {
             column.clear();
-            // Every run ends above this: the first row takes the first run of each column.
+            // Every run ends above this, so the first row loads the first run of each column.
             column.resize(width, 0);
         }
         for y_px in 0..height {
@@ -113,7 +112,7 @@ impl Runs {
         }
     }
 
-    /// Goes on to the next run in the columns whose run ends below this row.
+    /// Advances to the next run in the columns whose run ends below this row.
     fn climb(&mut self, y_px: u32) {
         let columns = self
             .end_px
@@ -149,7 +148,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Columns of pixels from the bottom up, each given by the pixels from which it differs from the one before.
+    /// Columns of pixels from the bottom up, each given by the position of its first difference from the previous one.
     fn columns() -> impl Strategy<Value = (usize, Vec<(usize, Vec<u32>)>)> {
         (1_usize..20).prop_flat_map(|height| {
             let column = (0..height, prop::collection::vec(0_u32..3, height));

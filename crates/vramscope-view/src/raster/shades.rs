@@ -8,20 +8,19 @@ use std::sync::LazyLock;
 
 use crate::colour::{Rgb, linear12, srgb8};
 
-/// The sRGB channel of linear light in 12 bits. Each picture has shades, and powers are slow.
+/// The sRGB channel of linear light in 12 bits. A table, because each picture has shades and powers are slow.
 static SRGB_OF_LINEAR: LazyLock<[u8; 4096]> =
     LazyLock::new(|| std::array::from_fn(|v| srgb8(v as f32 / 4095.0)));
 
 /// Linear light of red, green and blue, each `0..=4095`.
 pub(crate) type Linear = [u16; 3];
 
-/// Palette entries: as many as a `u8` can number.
+/// Number of palette entries: all that a `u8` can index.
 const ENTRIES: usize = 256;
 /// Added to a palette entry if the band does not match the filter.
 pub(crate) const DIMMED: usize = ENTRIES;
 /// Added to a palette entry if the band is pending free.
 pub(crate) const PENDING: usize = 2 * ENTRIES;
-/// Number of shades.
 const SHADES: usize = 4 * ENTRIES;
 
 /// The shades of a palette: every entry × {normal, dimmed} × {plain, pending free}.
@@ -78,7 +77,6 @@ impl Shades {
         }
     }
 
-    /// Linear light of a shade.
     #[inline]
     pub(crate) fn light(&self, shade: usize) -> Linear {
         self.light[shade % SHADES]
@@ -96,9 +94,9 @@ impl Shades {
         self.solid[shade]
     }
 
-    /// A pixel of a pending free at device px (`x_px`, `y_px`): diagonal stripes of two amber
-    /// pixels and a dark one in six, visible on every colour including amber. The stripes are fixed
-    /// to the canvas, so that those of neighbouring columns and bands join.
+    /// A pixel of a pending free at device px (`x_px`, `y_px`): diagonal stripes of two amber pixels and a dark one in six,
+    /// visible on every colour including amber. The stripes are fixed to the canvas, so they continue across neighbouring
+    /// columns and bands.
     #[inline]
     pub(crate) fn hatched(&self, shade: usize, x_px: usize, y_px: usize) -> u32 {
         let plain = self.solid(shade);

@@ -1,8 +1,7 @@
 //! Moves the live set from moment to moment.
 //!
-//! A step forward changes only allocations that are born, requested free or die in between; an
-//! allocation that is born and dies within one step is skipped. Any other move scans the columns
-//! once.
+//! A step forward changes only allocations that are born, requested free or die in between; an allocation that is born and
+//! dies within one step is skipped. Any other move scans the columns once.
 
 use super::bands::Bands;
 use super::index::TimelineIndex;
@@ -38,7 +37,6 @@ impl Rows for Coloured<'_> {
 }
 
 impl Coloured<'_> {
-    /// The row's index in the palette.
     #[inline]
     pub(super) fn entry(&self, row: usize) -> usize {
         usize::from(self.colour_index.get(row).copied().unwrap_or(0))
@@ -51,7 +49,6 @@ impl Coloured<'_> {
     }
 }
 
-/// A live set and its moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sweep {
     pub(super) live: LiveSet,
@@ -103,10 +100,10 @@ impl Sweep {
         self.moment = moment;
     }
 
-    /// Moves the live set forward to `moment`; costs as much as there are events in between.
+    /// Moves the live set forward to `moment`; takes time proportional to the events in between.
     pub(super) fn advance(&mut self, moment: u32, rows: &Coloured<'_>) {
-        // One event touches one allocation: if there are more events than live allocations,
-        // checking each of these is cheaper.
+        // One event affects one allocation: if there are more events than live allocations, checking each of these is
+        // cheaper.
         if moment - self.moment > self.live.count() {
             self.end_among_living(moment, rows);
         } else {
@@ -160,7 +157,6 @@ impl Sweep {
         self.skip_ends(moment, rows);
     }
 
-    /// Adds births up to `moment`.
     fn begin(&mut self, moment: u32, rows: &Coloured<'_>) {
         let (bands, n) = (rows.bands, rows.bands.rows());
         let (born, died) = (&bands.born[..n], &bands.died[..n]);

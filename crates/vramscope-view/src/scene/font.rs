@@ -1,17 +1,17 @@
 //! Widths of texts in the font of saved pictures.
 //!
-//! They decide how much of a text fits. The page has the widths but not the font, which is large, so
-//! that page and command line save the same picture.
+//! They determine how much of a text fits. The page has the widths but not the font, which is large, so that page and
+//! command line save the same picture.
 
 use super::Measure;
 
-/// DejaVu Sans Condensed without kerning: as narrow as common system fonts, so that text that fits on
-/// screen fits here. Other fonts that may show an SVG are about as wide.
+/// DejaVu Sans Condensed without kerning: as narrow as common system fonts, so text that fits on screen fits here. Other
+/// fonts used to show an SVG have about the same widths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuiltIn;
 
 impl BuiltIn {
-    /// The width of a text of characters whose widths are known; `None` of others and of an empty one.
+    /// The width of a text whose characters are all in the table; `None` for other texts and for an empty one.
     pub(super) fn exact_px(self, text: &str, size_px: f64, is_bold: bool) -> Option<f64> {
         let is_known = |c: char| matches!(c, ' '..='~' | '·' | '…' | '→' | '▸');
         let is_exact = !text.is_empty() && text.chars().all(is_known);

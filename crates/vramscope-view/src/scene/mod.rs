@@ -48,7 +48,7 @@ impl From<Rgb> for Ink {
     }
 }
 
-/// The part of a text that is at its position, in x.
+/// Which part of a text is at its position, horizontally.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Across {
     /// Its start.
@@ -59,7 +59,7 @@ pub enum Across {
     Right,
 }
 
-/// The part of a line of text that is at its position, in y.
+/// Which part of a line of text is at its position, vertically.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Down {
     /// Its upper edge.
@@ -79,7 +79,7 @@ pub struct Letters {
     pub is_bold: bool,
     /// Colour.
     pub ink: Ink,
-    /// The part that is at the text's position.
+    /// The part of the text that is at its position.
     pub anchor: (Across, Down),
 }
 
@@ -217,7 +217,7 @@ impl Scene {
         });
     }
 
-    /// Adds what `draw` draws, clipped to an area.
+    /// Adds everything that `draw` draws, clipped to an area.
     pub fn clipped(&mut self, area: &Area, draw: impl FnOnce(&mut Self)) {
         let mut scene = Self::default();
         draw(&mut scene);
@@ -247,12 +247,10 @@ impl Area {
         self.y_px.saturating_add_unsigned(self.height_px)
     }
 
-    /// The upper left corner.
     pub(crate) fn origin(&self) -> Point {
         (f64::from(self.x_px), f64::from(self.y_px))
     }
 
-    /// Width and height.
     pub(crate) fn size(&self) -> (f64, f64) {
         (f64::from(self.width_px), f64::from(self.height_px))
     }
@@ -264,7 +262,7 @@ pub trait Measure: fmt::Debug {
     fn width_px(&self, text: &str, size_px: f64, is_bold: bool) -> f64;
 }
 
-/// Estimated text widths, for when no font is available: a little more than most text takes.
+/// Estimated text widths, for when no font is available: slightly more than most text takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimated;
 
@@ -289,7 +287,7 @@ pub struct Style<'a> {
 }
 
 impl<'a> Style<'a> {
-    /// A style for pictures that measure no text exactly.
+    /// A style with estimated text widths.
     #[must_use]
     pub fn new(theme: &'a Theme, pixel_ratio: f64) -> Self {
         Self {

@@ -30,7 +30,6 @@ impl<'a> Pixmap<'a> {
         }
     }
 
-    /// Draws a scene over the picture.
     pub(crate) fn draw(&mut self, scene: &Scene) {
         for command in &scene.commands {
             self.command(command);
@@ -137,7 +136,7 @@ fn within([left, top, right, bottom]: [i32; 4], area: &Area) -> [i32; 4] {
 struct Edge {
     top: Point,
     bottom: Point,
-    /// 1 where the outline runs down the edge, -1 where it runs up.
+    /// 1 if the outline runs down the edge, -1 if it runs up.
     sign: f64,
 }
 
@@ -165,7 +164,7 @@ impl Row {
         let pixels = (right - left).max(0) as usize;
         Self {
             left,
-            // Changes may lie one pixel behind the last.
+            // Changes may be one pixel after the last.
             changes: vec![0.0; pixels + 2],
         }
     }
@@ -202,7 +201,7 @@ impl Row {
 
     /// Adds a part of an edge that lies within the row.
     fn add_between(&mut self, (low, high): (f64, f64), height: f64) {
-        // Of each pixel under the edge, the share right of it; of further pixels, all.
+        // For pixels under the edge the share to its right; for all further pixels 1.
         let mut before = 0.0;
         for pixel in low as usize..=high as usize {
             let covered = covered_to(pixel as f64 + 1.0, low, high) * height;
@@ -226,8 +225,7 @@ impl Row {
     }
 }
 
-/// The share of the pixel that ends at `end` right of an edge that crosses its row between `low`
-/// and `high`.
+/// The share of the pixel ending at `end` that is to the right of an edge that crosses its row between `low` and `high`.
 fn covered_to(end: f64, low: f64, high: f64) -> f64 {
     if high - low < 1e-9 {
         return (end - low).clamp(0.0, 1.0);

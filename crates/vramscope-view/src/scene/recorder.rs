@@ -17,7 +17,6 @@ use super::{Across, Command, Down, Ink, Letters, Point, Scene};
 /// Charts have no edges, so this size exceeds every picture.
 const ENDLESS_PX: u32 = 1 << 30;
 
-/// Records what plotters draws.
 pub(crate) struct Recorder<'a>(&'a mut Scene);
 
 /// A drawing area for plotters' elements.

@@ -10,9 +10,8 @@ use super::{Across, Area, Command, Down, Ink, Letters, Point, Scene, Short};
 /// An SVG file under construction.
 pub(crate) struct Svg {
     text: String,
-    /// The widths that texts were laid out with; `None` if the font is at hand.
+    /// The widths that texts were laid out with; `None` if they were laid out with the font of the SVG.
     measure: Option<BuiltIn>,
-    /// Number of clip paths so far.
     clips: usize,
 }
 
@@ -42,14 +41,12 @@ impl Svg {
         }
     }
 
-    /// Adds the elements of a scene.
     pub(crate) fn draw(&mut self, scene: &Scene) {
         for command in &scene.commands {
             self.command(command);
         }
     }
 
-    /// Adds an element given as text.
     pub(crate) fn element(&mut self, element: &str) {
         self.text.push_str(element);
     }
@@ -129,7 +126,7 @@ impl Svg {
         } else {
             ""
         };
-        // Else a wider font would run texts into each other.
+        // Otherwise a wider font would make texts overlap.
         let length = self
             .measure
             .and_then(|measure| measure.exact_px(text, letters.size_px, letters.is_bold));
@@ -173,13 +170,12 @@ impl Svg {
     }
 }
 
-/// A colour and its opacity.
 fn paint(ink: Ink) -> (String, f64) {
     let [r, g, b] = ink.rgb;
     (format!("#{r:02X}{g:02X}{b:02X}"), ink.opacity)
 }
 
-/// Points as the format has them. One that is written as the one before draws nothing: curves have many in a pixel.
+/// Points in SVG syntax. A point that is written the same as the previous one is skipped: curves have many per pixel.
 fn places(points: &[Point]) -> String {
     let places = points
         .iter()
@@ -189,8 +185,8 @@ fn places(points: &[Point]) -> String {
     places.concat()
 }
 
-/// Escapes text, because names from files may contain XML's special characters, characters that XML does not allow,
-/// or those that reorder the text beside them.
+/// Escapes text, because names from files may contain XML's special characters, characters that XML does not allow, and
+/// characters that reorder adjacent text.
 fn escape(svg: &mut String, text: &str) {
     for character in invisible::escaped(text).chars() {
         match character {

@@ -1,8 +1,8 @@
 //! Measures the page in Chromium on given files: time from drop to picture, frames while zooming and
 //! panning, long tasks of the main thread, memory. Prints one line of JSON per file, for `cargo xtask bench`.
 //!
-//! All figures come from the page's User Timing marks, the browser's long-task entries and
-//! animation frames, so that other tools can measure the same.
+//! All figures come from the page's User Timing marks, the browser's long-task entries and animation frames, so that
+//! other tools can measure the same.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ struct Arguments {
     /// Measure every view, not only opening and the timeline
     #[arg(long)]
     views: bool,
-    /// Measure how soon the page takes a file, in a line of its own before those of the files
+    /// Measure how soon the page accepts a file, in a separate line before those of the files
     #[arg(long)]
     start: bool,
     /// Measure memory instead: with the file open, after all views, and after it was opened and closed ten times
@@ -129,7 +129,7 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
     }))
 }
 
-/// The marks between the choice of a file and its first picture, each with what ends there.
+/// The marks between the choice of a file and its first picture, each with the stage that it ends.
 const STAGES: [(&str, &str); 8] = [
     ("vramscope:reading", "start_ms"),
     ("vramscope:decoded", "decode_ms"),
@@ -141,8 +141,8 @@ const STAGES: [(&str, &str); 8] = [
     (PAINTED, "present_ms"),
 ];
 
-/// Where the time to the first picture goes, in ms: from each mark to the next. Of several questions, the last before
-/// the picture asked for it.
+/// Where the time to the first picture goes, in ms: from each mark to the next. If there are several requests, the last
+/// one before the picture counts.
 fn stages(marks: &[Mark], painted_ms: f64) -> Value {
     let drawn = marks.iter().find(|mark| mark.name == "vramscope:drawn");
     let end_ms = drawn.map_or(painted_ms, |mark| mark.time_ms);
@@ -197,7 +197,7 @@ fn play(page: &mut Page, arguments: &Arguments) -> Result<Frames> {
     page.clear_marks()?;
     let last_input_ms = now_ms(page)?;
     page.wheel(x_px, y_px, -60.0, Modifiers::NONE)?;
-    // A picture may take longer than what counts as settled.
+    // A picture may take longer than the time after which the page counts as settled.
     let _ = page.wait_for_paint(SHARP_PATIENCE);
     page.wait_until_settled(PATIENCE)?;
     let sharp = page.marks()?.into_iter().rfind(|mark| mark.name == PAINTED);
@@ -214,7 +214,7 @@ fn now_ms(page: &mut Page) -> Result<f64> {
         .context("performance.now")
 }
 
-/// The longest time since `from_ms` in which the main thread was blocked, in ms; 0 if it never was for over 50 ms.
+/// The longest time since `from_ms` for which the main thread was blocked, in ms; 0 if never for more than 50 ms.
 fn longest_block_ms(page: &mut Page, from_ms: f64) -> Result<f64> {
     let tasks = page.long_tasks()?;
     let blocks = tasks

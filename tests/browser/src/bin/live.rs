@@ -1,8 +1,8 @@
-//! Measures how long an allocation of a captured program takes to its pixel in the page of `vramscope view --live`, with a
-//! full ring: `live [ALLOCATIONS]`. The programs are those of the tests' variables (see CONTRIBUTING.md); `VRAMSCOPE_BIN`
-//! has the page inside.
+//! Measures how long an allocation of a captured program takes until its pixel appears in the page of `vramscope view
+//! --live`, with a full ring: `live [ALLOCATIONS]`. The programs are those of the tests' variables (see
+//! CONTRIBUTING.md); `VRAMSCOPE_BIN` has the page inside.
 //!
-//! Machines are shared and noisy: figures of one run are comparable with each other only.
+//! Machines are shared and noisy: only figures from the same run are comparable.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
 
 use std::env;
@@ -18,7 +18,7 @@ use vramscope_browser_tests::Chromium;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Pairs of an allocation and its free that fill the ring.
 const PAIRS: u32 = 120_000;
-/// The pause before each allocation, and what it grows by, in ms: so that they fall anywhere between two versions.
+/// The pause before each allocation, and its increment, in ms, so that allocations fall anywhere between two versions.
 const PAUSE_MS: (u64, u64) = (1_000, 37);
 
 /// When the timeline first showed everything up to a time, in ms since 1970.
@@ -29,7 +29,7 @@ const SHOWN: &str = "(() => {
     return shown ? performance.timeOrigin + shown.startTime : null;
 })()";
 
-/// A program, ended with this.
+/// A program, killed when this is dropped.
 struct Program(Child);
 
 impl Drop for Program {
@@ -76,7 +76,7 @@ fn main() -> Result<()> {
     let mut page = chromium.page()?;
     page.set_viewport(1280, 720, 1.0)?;
     page.goto(address.trim())?;
-    // Of a page that started late, the full ring is the first version.
+    // If the page started late, the full ring is the first version.
     page.wait_for("performance.getEntriesByName('vramscope:painted').some(mark => mark.detail.events == 200000)", PATIENCE)?;
     let mut times_ms = Vec::new();
     for number in 0..count {

@@ -1,4 +1,4 @@
-//! Takes screenshots of the page after given steps of a user.
+//! Takes screenshots of the page after the given user actions.
 //!
 //! ```text
 //! cargo xtask page --fast                                  # build the page
@@ -170,7 +170,7 @@ fn looking_step(page: &mut Page, name: &str, value: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Runs a step that changes the page by other means than the mouse.
+/// Runs a step that changes the page without the mouse.
 fn other_step(page: &mut Page, name: &str, value: &str, scale: f64) -> Result<bool> {
     match name {
         "clickon" => page.click_on(value)?,

@@ -1,4 +1,4 @@
-//! Accessibility, by axe: nothing to complain of on the start page, in any view, in either theme, and in an element.
+//! Accessibility, checked by axe: nothing is wrong on the start page, in any view, in either theme, and in an element.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use vramscope_browser_tests::{Page, page_folder};
 use crate::PATIENCE;
 use crate::open::{open, open_in};
 
-/// The script, from the folder of tools; `None` if it is not there.
+/// The script, from the folder of tools; `None` if it does not exist.
 #[expect(clippy::print_stdout, reason = "says what it skips")]
 fn axe() -> Option<String> {
     let folder = std::env::var_os("VRAMSCOPE_CONSUMERS")?;
@@ -22,7 +22,7 @@ fn axe() -> Option<String> {
     }
 }
 
-/// What axe finds wrong: rule, element, and how to mend it.
+/// Problems found by axe: rule, element, and how to fix it.
 const RUN: &str = "axe.run({resultTypes: ['violations']}).then(({violations}) => violations.flatMap(({id, nodes}) => \
      nodes.map(({target, failureSummary}) => `${id}: ${target.join(' ')}: ${failureSummary}`)).join('\\n'))";
 

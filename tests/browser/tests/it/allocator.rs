@@ -1,5 +1,4 @@
-//! The allocator's state: the page shows what core computes for a moment, by whichever
-//! way the moment was chosen.
+//! The allocator's state: the page shows core's result for a moment, however the moment was chosen.
 
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::analysis::memory::allocator_state::AllocatorState;
@@ -81,7 +80,7 @@ fn keys_step_from_event_to_event() {
     }
     open.page.key("ArrowDown", Modifiers::NONE).unwrap();
     check(&mut open, &states, last - 2);
-    // A typed number, and a row that is clicked.
+    // A typed number, and a clicked row.
     open.page.click_on(".state-number input").unwrap();
     open.page.key("a", Modifiers::CONTROL).unwrap();
     open.page.type_text("5").unwrap();

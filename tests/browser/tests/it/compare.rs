@@ -115,7 +115,7 @@ fn two_moments_of_one_file() {
         &mut open,
         &display::bytes_change(before.total.bytes, after.total.bytes),
     );
-    // One sentence comes first, and each row says by which operators.
+    // One sentence comes first, and each row names its operators.
     let sentence = open.page.text(".compare .headline").unwrap();
     assert_eq!(
         sentence,

@@ -1,4 +1,4 @@
-//! Other pages: those that hand in snapshots, and those that show this one in a frame; and links that hold a file.
+//! Other pages: those that send in snapshots, and those that show this one in a frame; and links that contain a file.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::open::{Open, fixture, open, open_in};
 const SMALL: &str = "torch-2.8.0/oom_after.pickle";
 
 /// A page that opens its data in Perfetto, as dashboards and the debug server of torch.distributed do: it asks a window
-/// whether it listens, then hands over a buffer.
+/// whether it listens, then sends a buffer.
 const DASHBOARD: &str = r#"<!doctype html><title>dashboard</title><script>
 async function show(viewer, envelope) {
   const buffer = await (await fetch("data.pickle")).arrayBuffer();
@@ -47,7 +47,7 @@ fn a_page_that_opens_perfetto_opens_this() {
     let viewer = Server::start(&page_folder(), 0).unwrap();
     let folder = dashboard();
     let mut host = open_in(folder.path(), "");
-    // A name of this machine that is not known as such: another site to the page.
+    // Another name of this machine: a different site to the page.
     let stranger = host.server.url("").replace("127.0.0.1", "dash.localhost");
     host.page.goto(&stranger).unwrap();
     let show = format!("show('{}', 'perfetto')", viewer.url(""));
@@ -100,14 +100,14 @@ fn a_page_that_is_not_let_in_is_not_asked_about_again() {
         .wait_for("!document.querySelector('[role=alertdialog]')", PATIENCE)
         .unwrap();
     host.page.eval("send()").unwrap();
-    // A question that comes after it would be shown before the answer to this one.
+    // A question that comes later must not be shown before the answer to this one.
     opened
         .eval("new Promise(asked => { addEventListener('message', () => requestAnimationFrame(() => requestAnimationFrame(asked)), {once: true}); postMessage('', '*') })")
         .unwrap();
     let nothing = "!document.querySelector('[role=alertdialog], [role=tab]')";
     assert_eq!(opened.eval(nothing).unwrap(), true);
 
-    // Only pages of its own origin say how it looks.
+    // Only pages of its own origin may set its theme.
     let theme = "document.documentElement.dataset.theme";
     let own = "postMessage({vramscope: {theme: 'dark'}}, location.origin); null";
     opened.eval(own).unwrap();
@@ -136,7 +136,7 @@ fn a_page_of_this_machine_is_not_asked_about() {
         .unwrap();
 }
 
-/// The page of all ranks as torch's debug server shows it, with two ranks of which the second has a snapshot.
+/// The page of all ranks as torch's debug server shows it, with two ranks, the second with a snapshot.
 fn ranks(viewer: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let text =
@@ -176,7 +176,7 @@ fn the_page_of_all_ranks_opens_a_snapshot() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // The focus stays where it is while rows and heads are drawn anew.
+    // The focus stays in place while rows and heads are redrawn.
     for focused in ["sort-active_bytes", "open-1-0"] {
         let sorted = format!(
             "document.querySelector('#{focused}').focus(); document.querySelector('#sort-active_bytes').click(); \
@@ -196,7 +196,7 @@ fn the_page_of_all_ranks_opens_a_snapshot() {
     assert_eq!(host.page.complaints().unwrap(), [""; 0]);
 }
 
-/// A folder with the page, where other things lie, too.
+/// A folder with the page among other files.
 fn site() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(page_folder()).unwrap() {
@@ -206,7 +206,7 @@ fn site() -> tempfile::TempDir {
     folder
 }
 
-/// Opens a long page that shows the viewer in a frame. The folder is served as long as it is kept.
+/// Opens a long page that shows the viewer in a frame. The folder is served as long as it exists.
 fn framed(query: &str) -> (Open, tempfile::TempDir) {
     let folder = site();
     let page = format!(
@@ -217,7 +217,7 @@ fn framed(query: &str) -> (Open, tempfile::TempDir) {
     (open_in(folder.path(), "docs.html"), folder)
 }
 
-/// JavaScript's name for the document in the frame.
+/// The document in the frame, in JavaScript.
 const INNER: &str = "document.querySelector('iframe').contentDocument";
 
 #[test]
@@ -256,14 +256,14 @@ fn in_a_frame_it_leaves_scrolling_theme_and_history_to_the_page_around() {
         .unwrap();
     assert_eq!(host.page.eval("scrollY").unwrap(), 0);
 
-    // Escape lets go of what is pinned, and then of the keyboard.
+    // Escape releases what is pinned, and then the keyboard.
     for _ in 0..3 {
         host.page.key("Escape", Modifiers::NONE).unwrap();
     }
     host.page
         .wait_for(&format!("!{INNER}.hasFocus()"), PATIENCE)
         .unwrap();
-    // All that is one step of the history at most: that of the frame's own page.
+    // All that adds at most one step to the history: that of the frame's own page.
     let steps_now = host.page.eval("history.length").unwrap();
     assert_eq!(steps_now, steps);
 }
@@ -286,7 +286,7 @@ fn what_appears_in_a_frame_leaves_the_keyboard_to_the_page_around() {
         let kept = "document.activeElement.localName";
         assert_eq!(host.page.eval(kept).unwrap(), "h1", "{name}");
     }
-    // What is shown gets the keys once the user comes.
+    // The shown element gets the keys once the user arrives.
     host.page
         .eval("document.querySelector('iframe').focus()")
         .unwrap();
@@ -307,7 +307,7 @@ fn a_sandbox_without_an_origin_is_enough() {
     );
     fs::write(folder.path().join("docs.html"), page).unwrap();
     let mut host = open_in(folder.path(), "docs.html");
-    // It is told once it has asked. A worker has read the file then.
+    // It gets an answer once it has asked. By then a worker has read the file.
     host.page
         .eval("setInterval(() => document.querySelector('iframe').contentWindow.postMessage('PING', '*'), 50); null")
         .unwrap();
@@ -317,7 +317,7 @@ fn a_sandbox_without_an_origin_is_enough() {
     assert_eq!(host.page.complaints().unwrap(), [""; 0]);
 }
 
-/// Whoever shows the page in a frame can have it read what lies beside it, and must not learn what that is.
+/// A page that shows this one in a frame can make it read files beside it, and must not learn their content.
 #[test]
 fn a_page_of_another_site_is_told_only_whether_a_file_is_shown() {
     let folder = site();
@@ -356,7 +356,7 @@ fn a_page_of_another_site_is_told_only_whether_a_file_is_shown() {
         let told = &told[frame];
         match path.1 {
             "run.pickle" => assert_eq!(*told, json!([r#"{"event":"load"}"#]), "{path:?}"),
-            // What is not there and what is something else are the same.
+            // A missing file and one of another kind look the same.
             _ => assert_eq!(
                 *told,
                 json!([
@@ -368,7 +368,7 @@ fn a_page_of_another_site_is_told_only_whether_a_file_is_shown() {
     }
 }
 
-/// The length that a server tells of compressed bytes is not that of the file, and another server need not say that it compresses.
+/// A server's length for compressed bytes is not the file's, and another server may not say that it compresses.
 #[test]
 fn a_download_never_has_more_than_all_of_its_bytes() {
     let folder = tempfile::tempdir().unwrap();
@@ -449,13 +449,13 @@ fn a_link_holds_a_small_file() {
     second.painted();
     second.wait_for_hash("view=map&");
     assert_eq!(second.page.eval("history.length").unwrap(), 2);
-    // The address goes on to hold the file, and so does each that follows.
+    // The address still contains the file, and so does each that follows.
     second.page.key("7", Modifiers::NONE).unwrap();
     second.wait_for_hash("view=table&");
     second.wait_for_hash("&data=");
     second.check_quiet();
 
-    // A link that lost its end, and one that is none.
+    // A truncated link, and one that is not a link.
     for broken in [&fragment[..fragment.len() - 1001], "file=x&v=1&data=%%%a"] {
         let mut open = open(&format!("#{broken}"));
         open.page

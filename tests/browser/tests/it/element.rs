@@ -1,4 +1,4 @@
-//! The element `<vramscope-viewer>` in pages of others.
+//! The element `<vramscope-viewer>` in other people's pages.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use vramscope_browser_tests::{Modifiers, Server, page_folder};
 use crate::PATIENCE;
 use crate::open::{Open, open_in};
 
-/// Opens a page with this body. The viewer lies in the folder `viewer` beside it.
+/// Opens a page with this body. The viewer is in the folder `viewer` beside it.
 fn docs(body: &str) -> (Open, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     symlink(page_folder(), folder.path().join("viewer")).unwrap();
@@ -89,7 +89,7 @@ fn attributes_methods_and_events_go_both_ways() {
         .wait_for(&place("view=timeline"), PATIENCE)
         .unwrap();
 
-    // An attribute moves the view, and what stays unsaid stays.
+    // An attribute moves the view, and everything not mentioned stays.
     let steps = host.page.eval("history.length").unwrap();
     host.page
         .eval("document.querySelector('vramscope-viewer').view = 'flame'; null")
@@ -114,7 +114,7 @@ fn attributes_methods_and_events_go_both_ways() {
     assert_eq!(host.page.eval(&place("range=100..200")).unwrap(), true);
     assert_eq!(host.page.eval("history.length").unwrap(), steps);
 
-    // What is saved is shown again. Then all is given back.
+    // A saved state is shown again. Then everything is released.
     let saved = host
         .page
         .eval("globalThis.viewer = document.querySelector('vramscope-viewer'); globalThis.saved = viewer.save(); viewer.view = 'map'; saved")
@@ -134,7 +134,7 @@ fn attributes_methods_and_events_go_both_ways() {
     host.page
         .wait_for(&place("file=own.pickle.gz"), PATIENCE)
         .unwrap();
-    // The picture of `src` is not that of a file given later.
+    // The picture of `src` is not shown for a file given later.
     let hidden = "viewer.dispose(), viewer.shadowRoot.querySelector('.poster').hidden";
     assert_eq!(host.page.eval(hidden).unwrap(), true);
     let again = "viewer.src = 'viewer/samples/leak.pickle.gz', viewer.shadowRoot.querySelector('.poster').hidden";
@@ -157,7 +157,7 @@ fn theme_and_variables_are_those_of_the_page_around() {
             PATIENCE,
         )
         .unwrap();
-    // A finger that moves up or down scrolls the page around.
+    // A finger that moves up or down scrolls the surrounding page.
     let touch = format!("getComputedStyle({INNER}.querySelector('.stage')).touchAction");
     assert_eq!(host.page.eval(&touch).unwrap(), "pan-y");
     let accent = format!("{INNER}.documentElement.style.getPropertyValue('--accent')");
@@ -176,7 +176,7 @@ fn what_was_set_before_the_script_came_counts() {
     host.page.wait_for(PAINTED, PATIENCE).unwrap();
     let place = format!("{INNER}.location.hash.includes('view=map')");
     host.page.wait_for(&place, PATIENCE).unwrap();
-    // Frames are told apart by their titles, and the element takes the focus as its frame does.
+    // Frames are distinguished by their titles, and the element takes the focus like its frame.
     let title = "viewer.shadowRoot.querySelector('iframe').title";
     let title = host.page.eval(title).unwrap();
     assert_eq!(title, "GPU memory snapshot: leak.pickle.gz");
@@ -202,20 +202,20 @@ fn faults_are_told_in_the_element() {
     };
     let message = fails(&mut host, "'broken.pickle'");
     assert!(message.contains("no memory snapshot"), "{message}");
-    // The page says it, too, with what to do.
+    // The page reports it, too, with advice.
     host.page
         .wait_for(
             &format!("!!{INNER}?.querySelector('.card.failed')"),
             PATIENCE,
         )
         .unwrap();
-    // Once the file is mended, it is opened from there.
+    // Once the file is fixed, it is opened from there.
     let sample = page_folder().join("samples/leak.pickle.gz");
     fs::copy(sample, folder.path().join("broken.pickle")).unwrap();
     let button = "viewer.shadowRoot.querySelector('button')";
     let label = format!("!{button}.hidden && {button}.textContent === 'Try again'");
     host.page.wait_for(&label, PATIENCE).unwrap();
-    // In a low element, too, the button hides no word of it.
+    // Even in a low element, the button covers none of it.
     let edge = |of: &str, edge: &str| format!("{of}.getBoundingClientRect().{edge}");
     let frame = "viewer.shadowRoot.querySelector('iframe')";
     let below = format!("{} >= {}", edge(button, "top"), edge(frame, "bottom"));
@@ -232,7 +232,7 @@ fn faults_are_told_in_the_element() {
     assert!(message.contains("cannot be loaded"), "{message}");
     let shown = "viewer.shadowRoot.querySelector('p').textContent";
     assert_eq!(host.page.eval(shown).unwrap(), message.as_str());
-    // The event has the advice apart.
+    // The event has the advice separately.
     let errors = "told.filter(([type]) => type === 'error').map(([, it]) => [it.message, it.advice].join(' '))";
     let errors = host.page.eval(errors).unwrap();
     assert_eq!(errors.as_array().unwrap().len(), 2, "{errors}");
@@ -257,7 +257,7 @@ fn a_download_from_another_server_tells_how_far_it_is() {
     assert_eq!(label, "Loading… 10 %");
 }
 
-/// Whoever writes a wrong word finds out why nothing happens.
+/// A wrong attribute value is reported.
 #[test]
 fn what_attributes_cannot_say_is_told_on_the_console() {
     let (mut host, _folder) = docs("<vramscope-viewer reveal=click></vramscope-viewer>");
@@ -297,7 +297,7 @@ fn a_strict_policy_allows_it() {
     assert_eq!(host.page.complaints().unwrap(), [""; 0]);
 }
 
-/// That the page cannot start is known at once, with the reason.
+/// If the page cannot start, that is reported at once, with the reason.
 #[test]
 fn a_policy_that_forbids_the_module_is_named() {
     let (mut host, folder) = docs("");
@@ -333,7 +333,7 @@ fn it_comes_from_another_server() {
     fs::copy(own, folder.path().join("own.pickle.gz")).unwrap();
     let url = host.server.url("far.html");
     host.page.goto(&url).unwrap();
-    // The frame is another site's: only what it tells is known here.
+    // The frame belongs to another site: only its messages are known here.
     host.page
         .wait_for(
             "told.some(([type, detail]) => type === 'view-change' && detail.view === 'map' && detail.state.includes('own.pickle.gz'))",
@@ -344,7 +344,7 @@ fn it_comes_from_another_server() {
     let load = "told.findIndex(([type]) => type === 'load')";
     let in_order = format!("0 <= {progress} && {progress} < {load}");
     assert_eq!(host.page.eval(&in_order).unwrap(), true);
-    // What lies on that server is loaded on this side, too, so that all is told of it.
+    // Files on that server are also loaded here, so that everything is reported.
     let far = format!(
         "document.querySelector('vramscope-viewer').src = '{}'; null",
         viewer.url("samples/training.pickle.gz")
@@ -477,7 +477,7 @@ fn what_is_replaced_or_refused_is_told_at_once() {
             PATIENCE,
         )
         .unwrap();
-    // What is no state, and no address.
+    // Neither a state nor an address.
     host.page
         .eval("viewer.restore('%&view=%E0%A4%A'); viewer.view = 'map'; null")
         .unwrap();
@@ -493,7 +493,7 @@ fn what_is_replaced_or_refused_is_told_at_once() {
             PATIENCE,
         )
         .unwrap();
-    // A page that is not there, without waiting for it to answer.
+    // A page that does not exist, without waiting for an answer.
     let missing = "customElements.get('vramscope-viewer').page = 'missing.html'; \
          viewer.load('viewer/samples/leak.pickle.gz').catch(({message}) => ends.push(message)); null";
     host.page.eval(missing).unwrap();

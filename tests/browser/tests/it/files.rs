@@ -31,7 +31,7 @@ fn a_dropped_file_becomes_a_picture() {
     open.check_quiet();
 }
 
-/// A file's name and the texts in it may hold characters that reorder what stands beside them.
+/// A file's name and its texts may contain characters that reorder the text beside them.
 #[test]
 fn what_reorders_text_is_shown_as_its_escape() {
     let folder = tempfile::tempdir().unwrap();
@@ -90,7 +90,8 @@ fn several_files_are_tabs() {
     open.check_quiet();
 }
 
-/// Of several files dropped at once one sees all names, which one is shown, and which ran out of memory.
+/// With several files dropped at once, all names are visible, and it is clear which is shown and which ran out of
+/// memory.
 #[test]
 fn tabs_say_which_file_is_which() {
     let mut open = open("");
@@ -147,7 +148,7 @@ fn tabs_say_which_file_is_which() {
     open.check_quiet();
 }
 
-/// The names of tabs that are not within the row of tabs, or whose ends are cut off.
+/// The names of tabs outside the row of tabs, or with their ends cut off.
 const CUT_NAMES: &str = "(() => {
   const row = document.querySelector('.tabs').getBoundingClientRect();
   return [...document.querySelectorAll('.tab .name')].filter(name => {
@@ -192,7 +193,7 @@ fn every_snapshot_opens() {
     for folder in fs::read_dir(root().join("tests/fixtures")).unwrap() {
         let folder = folder.unwrap();
         let name = folder.file_name();
-        // Some have other files: raw logs, graphs, what is refused, texts. And causes are a hundred of one kind.
+        // Some folders have other files: raw logs, graphs, refused files, texts. And causes has a hundred of one kind.
         if !["captured", "planning", "refused", "causes", "text"]
             .iter()
             .any(|other| name == *other)

@@ -99,7 +99,7 @@ fn boxes_are_those_of_the_tree_and_can_be_focused() {
     let boxes = layout(&chains.tree, 0, number(2)).boxes.len();
     assert_eq!(number(3) as usize, boxes);
 
-    // Below the root lies its heaviest child.
+    // Below the root is its heaviest child.
     let (x, y) = (number(0) + 30.0, number(1) + 30.0);
     open.page.mouse_move(x, y).unwrap();
     wait(&mut open, "!!document.querySelector('.flame .tooltip')");

@@ -13,7 +13,7 @@ use crate::open::{Open, fixture, open};
 /// The snapshot of every rank.
 const SNAPSHOT: &str = "torch-2.8.0/training.pickle";
 
-/// The rank whose peak is another than that of the rest.
+/// The rank whose peak differs from the others'.
 const ODD: u32 = 5;
 
 /// An overview of ranks, written into a folder. Returns its path, and the moment of all peaks.
@@ -61,7 +61,7 @@ fn a_dropped_overview_is_sorted_searched_and_opens_a_rank() {
     let snapshot = folder.path().join(format!("rank{ODD}.pickle"));
     fs::copy(fixture(SNAPSHOT), &snapshot).unwrap();
     let mut open = open("");
-    // Of a folder with an overview, only that is opened.
+    // In a folder with an overview, only the overview is opened.
     open.page
         .drop_files(640.0, 360.0, &[folder.path().to_owned()])
         .unwrap();
@@ -86,7 +86,7 @@ fn a_dropped_overview_is_sorted_searched_and_opens_a_rank() {
         &format!("location.hash.includes('fleet.rank={ODD}')"),
     );
 
-    // A page without a server cannot reach the snapshot, and says what to do.
+    // A page without a server cannot reach the snapshot, and gives advice.
     open.page.click_on(".vrow .rank-row").unwrap();
     wait(
         &mut open,

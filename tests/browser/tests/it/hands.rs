@@ -1,5 +1,5 @@
-//! Every view by a real hand: wheel, scrollbar, fingers, pointer, and a window of another size; in the page and in a page
-//! around it. Each step names what it moves by what is seen there, and fails if that stays as it was.
+//! Operates every view by real input: wheel, scrollbar, fingers, pointer, and resizing the window; in the page and in a
+//! frame. Each step names what it moves by something visible, and fails if that does not change.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,10 +12,10 @@ use vramscope_browser_tests::{Modifiers, page_folder};
 use crate::open::{Open, open_in};
 use crate::{PATIENCE, fleet, graph};
 
-/// What a hand does to an element.
+/// What the user does to an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Hand {
-    /// Turns the wheel by some px over its middle; a negative number turns it away from the user.
+    /// Turns the wheel by this many px over its middle; a negative number turns it away from the user.
     Wheel(f64),
     /// Drags its scrollbar down, by this share of its height.
     Scrollbar(f64),
@@ -33,23 +33,23 @@ enum Hand {
     Resize,
 }
 
-/// One step: the hand, the element, and what changes there, as JavaScript with the words of [`SEEN`]. An empty text is
-/// nothing that is seen.
+/// One step: the action, the element, and what changes there, as JavaScript with the functions of [`SEEN`]. An empty
+/// text counts as nothing visible.
 type Step = (Hand, &'static str, &'static str);
 
-/// A view, and all that moves in it.
+/// A view, and everything that moves in it.
 struct View<'a> {
     /// Puts its file into a folder, and returns its name.
     file: fn(&Path) -> String,
-    /// The view, as in the page's address; empty for files that have one of their own only.
+    /// The view's name in the page's address; empty for files with only one view.
     name: &'static str,
-    /// What is there once all is shown.
+    /// Present once everything is shown.
     is_there: &'static str,
-    /// What is done first.
+    /// Steps that come first.
     first: &'a [Step],
-    /// What scrolls by its scrollbar, the wheel and a finger, and what is seen in it.
+    /// What scrolls by its scrollbar, the wheel and a finger, and what is visible in it.
     scrolls: &'a [(&'static str, &'static str)],
-    /// What else moves.
+    /// Other steps.
     steps: &'a [Step],
 }
 
@@ -77,7 +77,7 @@ const fn hover(on: &'static str, seen: &'static str) -> Step {
     (Hand::Hover(0.5, 0.5), on, seen)
 }
 
-/// What can be seen, as functions of JavaScript that give texts.
+/// What is visible, as JavaScript functions that return texts.
 const SEEN: &str = "
   const one = (selector) => document.querySelector(selector);
   const at = (selector, across, down) => {
@@ -101,7 +101,7 @@ const SEEN: &str = "
   };
 ";
 
-/// Where the page is.
+/// Where the page is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Window,
@@ -110,7 +110,7 @@ enum Place {
 }
 
 impl Place {
-    /// Its document, in JavaScript.
+    /// The page's document, in JavaScript.
     fn document(self) -> &'static str {
         match self {
             Self::Window => "document",
@@ -149,7 +149,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The box of an element in the window, scrolled into view: x, y, width and height, once it stands still.
+    /// An element's box in the window, scrolled into view: x, y, width and height, once it stands still.
     fn box_of(&mut self, selector: &str) -> [f64; 4] {
         let frame = "document.defaultView.frameElement?.getBoundingClientRect() ?? { x: 0, y: 0 }";
         let script = format!(
@@ -164,7 +164,7 @@ impl Shown<'_> {
         sides
     }
 
-    /// What is seen, once it is the same three times.
+    /// What is visible, once it is the same three times.
     fn still(&mut self, expression: &str) -> Value {
         let (mut before, mut times) = (Value::Null, 0);
         for _ in 0..200 {
@@ -199,7 +199,7 @@ impl Shown<'_> {
         );
     }
 
-    /// Does a step, and waits until what it moves has moved.
+    /// Does a step, and waits until its target has changed.
     fn step(&mut self, (hand, selector, seen): Step) {
         let [x_px, y_px, width_px, height_px] = self.box_of(selector);
         let middle = (x_px + width_px / 2.0, y_px + height_px / 2.0);
@@ -249,7 +249,7 @@ impl Shown<'_> {
     }
 }
 
-/// Between two looks at what should be still.
+/// Time between two checks for stillness.
 const PAUSE: Duration = Duration::from_millis(40);
 
 /// Just below the upper end of a scrollbar, where its thumb begins.
@@ -343,7 +343,7 @@ const DETAILS: &str = "text('.details .head') + text('.details .id')";
 const PICTURE: &str = "drawn('.stage canvas')";
 const CURRENT: &str = "text('.rail [aria-current]')";
 
-/// The pictures over time, which have the same hands.
+/// The pictures over time, which have the same steps.
 const PICTURED: &[Step] = &[
     (Hand::Hover(0.6, 0.8), ".stage", TOOLTIP),
     (Hand::Click(0.6, 0.8), ".stage", DETAILS),
@@ -407,7 +407,7 @@ fn allocator() {
         file: training,
         name: "allocator",
         is_there: "text('.state-scroll[data-moment]')",
-        // Nearer, since else all of it is in view; then what the event changed is, at the bottom.
+        // Zoomed in, since otherwise everything is in view; then what the event changed is, at the bottom.
         first: &[
             click(
                 ".state-zoom button:nth-child(2)",
@@ -464,7 +464,7 @@ fn table() {
         file: training,
         name: "table",
         is_there: "row('.vlist', 0.5)",
-        // So far that no row is left of those that were there.
+        // So far that none of the earlier rows is left.
         first: &[(Hand::Wheel(9000.0), ".vlist", "row('.vlist', 0.5)")],
         scrolls: &[(".vlist", "row('.vlist', 0.5)")],
         steps: &[

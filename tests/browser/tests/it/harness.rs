@@ -120,7 +120,7 @@ fn the_window_is_as_set() {
     assert_eq!(seen, json!([800, 600, 2, true]));
     let picture = site.path().join("picture.png");
     open.page.screenshot(&picture).unwrap();
-    // Width and height stand in the first chunk of a PNG file.
+    // Width and height are in the first chunk of a PNG file.
     let png = fs::read(picture).unwrap();
     assert_eq!(png[16..24], [0, 0, 6, 64, 0, 0, 4, 176]);
     assert!(

@@ -1,4 +1,4 @@
-//! Everything over the timeline: lanes, marks, lines, rulers, keyboard steps from band to band.
+//! Everything above the timeline: lanes, marks, lines, rulers, keyboard steps from band to band.
 
 use std::fs::File;
 

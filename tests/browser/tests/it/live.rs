@@ -1,5 +1,5 @@
-//! A program runs, `vramscope-capture run --live` writes its snapshot again and again, and the page of `vramscope view
-//! --live` follows it.
+//! A program runs, `vramscope-capture run --live` keeps rewriting its snapshot, and the page of `vramscope view --live`
+//! follows it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use vramscope_browser_tests::{Chromium, Modifiers, Page};
 
 use crate::PATIENCE;
 
-/// A program, ended with the test.
+/// A program, killed at the end of the test.
 struct Program(Child);
 
 impl Drop for Program {
@@ -21,7 +21,7 @@ impl Drop for Program {
     }
 }
 
-/// A captured program that does what it is told.
+/// A captured program that takes commands.
 struct Told {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -35,7 +35,7 @@ impl Told {
     }
 }
 
-/// The captured program and the address of the page; `None` where they are not built.
+/// The captured program and the address of the page; `None` if they were not built.
 #[expect(clippy::print_stdout, reason = "says what it skips")]
 fn start(folder: &Path) -> Option<(Told, Program, String)> {
     let places = [
@@ -50,7 +50,7 @@ fn start(folder: &Path) -> Option<(Told, Program, String)> {
         return None;
     };
     let file = folder.join("live.vram");
-    // The viewer comes first, and waits for the file.
+    // The viewer starts first, and waits for the file.
     let mut viewer = Command::new(viewer);
     viewer.args(["view", "--live", "--no-open"]).arg(&file);
     let mut viewer = Program(viewer.stdout(Stdio::piped()).spawn().unwrap());
@@ -87,7 +87,7 @@ fn start(folder: &Path) -> Option<(Told, Program, String)> {
     Some((told, viewer, address.trim().to_owned()))
 }
 
-/// Waits until the newest painted timeline has so many events.
+/// Waits until the newest painted timeline has this many events.
 fn wait_for_events(page: &mut Page, events: &str) {
     let last = "performance.getEntriesByName('vramscope:painted').filter(mark => mark.detail.view == 'timeline').at(-1)?.detail.events";
     page.wait_for(&format!("{last} {events}"), PATIENCE)
@@ -98,7 +98,7 @@ fn badge(page: &mut Page) -> String {
     page.text(".topbar .live").unwrap()
 }
 
-/// Left and right end of the visible part, as shares of all, by the brush in the overview.
+/// Left and right end of the visible part, as fractions of the whole, according to the brush in the overview.
 fn brush(page: &mut Page) -> (f64, f64) {
     let ends = page.eval("(() => { const brush = document.querySelector('.brush'); if (!brush) return [0, 1]; const [inner, outer] = [brush, brush.parentElement].map(it => it.getBoundingClientRect()); return [(inner.left - outer.left) / outer.width, (inner.right - outer.left) / outer.width]; })()");
     let ends = ends.unwrap();
@@ -135,7 +135,7 @@ fn the_page_follows_a_running_program() {
     let pressed = "document.querySelector('.follow').ariaPressed";
     assert_eq!(text_of(&mut page, pressed), "true");
 
-    // What happens appears, and the canvas is never empty meanwhile.
+    // New events appear, and the canvas is never empty meanwhile.
     page.eval("window.blank = 0; window.watch = setInterval(() => { if (!document.querySelector('.stage canvas[data-drawn]')) blank += 1 }, 5)").unwrap();
     told.tell("pairs 30");
     wait_for_events(&mut page, "> 100");
@@ -164,7 +164,7 @@ fn the_page_follows_a_running_program() {
     assert!(complaints.is_empty(), "{complaints:#?}");
 }
 
-/// A pinned allocation and the visible part stay where they are while the ring moves on below them.
+/// A pinned allocation and the visible part stay in place while the ring moves on below them.
 fn stays_in_its_place(page: &mut Page, told: &mut Told) {
     let pinned = "document.querySelector('.details')?.innerText ?? ''";
     page.key("/", Modifiers::NONE).unwrap();
@@ -174,7 +174,7 @@ fn stays_in_its_place(page: &mut Page, told: &mut Told) {
     page.wait_for(&format!("({pinned}).includes('1.00 MiB')"), PATIENCE)
         .unwrap();
 
-    // To the left, and it stays there: the same events, which are nearer to the beginning each time.
+    // Moves to the left, and stays there: the same events, which are nearer to the beginning each time.
     for _ in 0..4 {
         page.key("w", Modifiers::NONE).unwrap();
     }
@@ -219,12 +219,12 @@ fn a_page_left_alone_asks_for_nothing() {
             .filter(|it| it.url.contains("/files/") || it.url.ends_with("/events"))
             .count()
     };
-    // Nothing happens, so nothing is asked for.
+    // Nothing happens, so nothing is requested.
     page.pause(Duration::from_millis(1500)).unwrap();
     let before = asked(&mut page);
     page.pause(Duration::from_millis(700)).unwrap();
     assert_eq!(asked(&mut page), before);
-    // Out of sight it is not told what happens, and catches up afterwards.
+    // While hidden the page gets no updates, and catches up afterwards.
     let hide = |page: &mut Page, is_hidden: bool| {
         let script = format!(
             "Object.defineProperty(document, 'hidden', {{ value: {}, configurable: true }}); document.dispatchEvent(new Event('visibilitychange'))",

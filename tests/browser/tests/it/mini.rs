@@ -11,10 +11,10 @@ use crate::{PATIENCE, fleet};
 const ELEMENT: &str = "document.querySelector('vramscope-viewer')";
 /// The page in the element's frame.
 const INNER: &str = "document.querySelector('vramscope-viewer').shadowRoot.querySelector('iframe')?.contentDocument";
-/// What of it is not covered.
+/// The uncovered part of it.
 const STAGE: &str = "document.querySelector('vramscope-viewer').shadowRoot.querySelector('iframe')?.contentDocument?.querySelector('#app .stage')";
 
-/// Opens a page with a small viewer of this file, beside which lie the viewer and a plain pickle.
+/// Opens a page with a small viewer of this file, beside which are the viewer and a plain pickle.
 fn docs(attributes: &str) -> (Open, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     symlink(page_folder(), folder.path().join("viewer")).unwrap();
@@ -82,7 +82,7 @@ fn its_picture_takes_few_files_and_the_page_follows_the_pointer() {
         "{place}"
     );
 
-    // Whoever moves the pointer over it gets the page, with the same picture at the same place.
+    // Moving the pointer over it loads the page, with the same picture in the same place.
     let at = format!(
         "(() => {{ const {{x, y}} = {ELEMENT}.getBoundingClientRect(), box = {STAGE}.getBoundingClientRect(); \
          return [x, y, box.x, box.y, box.width, box.height].join() }})()"
@@ -99,7 +99,7 @@ fn its_picture_takes_few_files_and_the_page_follows_the_pointer() {
             PATIENCE,
         )
         .unwrap();
-    // The page knows the file from before, and says nothing twice.
+    // The page already knows the file, and reports nothing twice.
     let snapshots = loaded(&host.server, "run.pickle");
     let asked = host.server.requests();
     let asked = asked.iter().filter(|path| path.contains("run.pickle"));
@@ -164,7 +164,7 @@ fn packed_files_have_their_picture_without_the_page() {
             PATIENCE,
         )
         .unwrap();
-    // A key is a closer look, too.
+    // A key loads the page, too.
     host.page.eval(&format!("{STAGE}.focus(); null")).unwrap();
     host.page.key("w", Modifiers::NONE).unwrap();
     wait_for_page(&mut host);
@@ -173,7 +173,7 @@ fn packed_files_have_their_picture_without_the_page() {
 
 #[test]
 fn what_it_cannot_show_the_page_shows() {
-    // Failed allocations stand over the picture, and a state alone has none.
+    // Failed allocations are shown above the picture; a state alone has none.
     for (file, shown) in [
         ("out-of-memory", ".oom"),
         ("state-only", ".overview"),

@@ -1,4 +1,4 @@
-//! The npm package in sites of others: without a bundler, built by Vite, and on Vite's own server.
+//! The npm package in other people's sites: without a bundler, built by Vite, and on Vite's own server.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ fn vite_puts_the_page_beside_the_site_under_any_base() {
     }
 }
 
-/// Vite's server for developers, which ends with the test.
+/// Vite's development server, which ends with the test.
 struct Vite(Child);
 
 impl Drop for Vite {

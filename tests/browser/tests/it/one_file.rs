@@ -80,7 +80,7 @@ fn a_file_from_disk_shows_its_snapshot() {
     made.check_quiet();
 }
 
-/// As notebooks show it (`widget.js` of the Python package): such a frame has no address that could say `mode=embed`.
+/// As in notebooks (`widget.js` of the Python package): such a frame has no address that could contain `mode=embed`.
 #[test]
 fn a_frame_whose_document_is_given_to_it_tells_its_place() {
     let file = fixture("torch-2.8.0/training.pickle");
@@ -160,7 +160,7 @@ fn graphs_are_shown_from_disk_too() {
     made.check_quiet();
 }
 
-/// The content security policy holds: the page cannot send anything to anybody.
+/// The content security policy works: the page cannot send anything to anybody.
 #[test]
 fn it_cannot_reach_anything() {
     let file = fixture("torch-2.8.0/training.pickle");

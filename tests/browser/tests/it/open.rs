@@ -1,4 +1,4 @@
-//! The beginning of every test (server, browser, page), and steps that several tests share.
+//! The start of every test (server, browser, page), and steps shared by several tests.
 
 use std::path::{Path, PathBuf};
 
@@ -79,7 +79,7 @@ impl Open {
     pub(crate) fn wait_until_up(&mut self) {
         let input = format!("!!document.querySelector('{FILE_INPUT}')");
         self.page.wait_for(&input, PATIENCE).unwrap();
-        // Chromium drops input from before the first frame on the screen.
+        // Chromium drops input that arrives before the first frame on the screen.
         self.page
             .eval("new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(() => shown(null))))")
             .unwrap();
@@ -97,14 +97,14 @@ impl Open {
         self.page.wait_for_paint(PATIENCE).unwrap()
     }
 
-    /// Runs an action and waits for the picture that follows.
+    /// Runs an action and waits for the next picture.
     pub(crate) fn repainted(&mut self, act: impl FnOnce(&mut Page)) -> Mark {
         self.page.clear_marks().unwrap();
         act(&mut self.page);
         self.painted()
     }
 
-    /// A point in the picture, given as shares of its width and height from the upper left corner.
+    /// A point in the picture, as fractions of its width and height from the upper left corner.
     pub(crate) fn point(&mut self, across: f64, down: f64) -> (f64, f64) {
         let box_px = self
             .page
@@ -114,7 +114,7 @@ impl Open {
         (side(0) + side(2) * across, side(1) + side(3) * down)
     }
 
-    /// The share of the time axis in view, from 0 to 1, by the brush in the overview.
+    /// The visible share of the time axis, from 0 to 1, according to the brush in the overview.
     pub(crate) fn shown_part(&mut self) -> f64 {
         let part = self
             .page

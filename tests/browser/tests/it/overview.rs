@@ -48,7 +48,7 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
         );
     }
     assert_eq!(found.findings[0].kind, FindingKind::OutOfMemory);
-    // The parts of the first bar and their sum are told to the byte when pointed at.
+    // Pointing at the parts of the first bar and their sum shows the exact bytes.
     let titles = "[...document.querySelectorAll('.gap table td')].map(cell => cell.title)";
     let table = open.page.eval(titles).unwrap().to_string();
     let gap = &found.gaps[0].gap;
@@ -64,8 +64,8 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
     let sites = open.page.text(".sites").unwrap();
     let largest = Bytes(found.peak_sites.rows[0].bytes).to_string();
     assert!(sites.contains(&largest), "no {largest} in {sites}");
-    // The evidence: the allocator's state at the failure, then the stacks of the live memory. Other settings, which may come
-    // later, stand before these.
+    // The evidence: the allocator's state at the failure, then the stacks of the live memory. Other settings, which may
+    // arrive later, come before these.
     let follow = |open: &mut Open, word: &str, view: &str| {
         let button = format!(".finding.problem .evidence button[title='Show in {word}']");
         open.page.click_on(&button).unwrap();
@@ -106,7 +106,7 @@ fn steps_and_a_healthy_run() {
     let mut open = open_fixture(name);
     go(&mut open, "1", ".steps tbody tr");
     let told = open.page.text(".findings").unwrap();
-    // What replays come to takes the place of the first sentence, sometimes before it can be read.
+    // The conclusion of the replays replaces the first sentence, sometimes before it can be read.
     let is_calm = ["Nothing found that looks wrong", "would be reserved with"];
     assert!(is_calm.iter().any(|text| told.contains(text)), "{told}");
     assert!(told.contains("No growth per step"), "{told}");
@@ -115,7 +115,7 @@ fn steps_and_a_healthy_run() {
         .eval("document.querySelectorAll('.steps tbody tr').length")
         .unwrap();
     assert_eq!(rows.as_u64(), Some(8));
-    // What replays come to is told last: little.
+    // The conclusion of the replays comes last: little.
     let calm = "document.querySelector('.findings').innerText.includes('104 MiB would be reserved with expandable_segments:True, not 108 MiB')";
     open.page.wait_for(calm, PATIENCE).unwrap();
     open.page.click_on(".steps tbody button").unwrap();

@@ -27,7 +27,7 @@ fn the_program_serves_its_page_and_opens_all_its_files_unasked() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    // More than a link may open unasked.
+    // More than a link may open without asking.
     for number in 0..9 {
         let file = folder.path().join(format!("rank {number}.pickle"));
         fs::copy(fixture("torch-2.8.0/training.pickle"), file).unwrap();
@@ -68,7 +68,7 @@ fn the_program_serves_its_page_and_opens_all_its_files_unasked() {
         );
     }
 
-    // What somebody's link adds is asked for, although the same server has it.
+    // What somebody's link adds needs consent, although the same server has it.
     let link = "&src=files/0/rank%200.pickle".repeat(9);
     page.goto(&format!("{address}?{link}")).unwrap();
     page.wait_for("!!document.querySelector('[role=alertdialog]')", PATIENCE)

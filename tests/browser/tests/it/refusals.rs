@@ -72,7 +72,7 @@ fn a_wrong_file_leaves_the_open_one_as_it_is() {
     open.check_quiet();
 }
 
-/// Files that ask for all memory, opened at once: each says so in its own tab.
+/// Files that ask for all memory, opened at once: each reports it in its own tab.
 #[test]
 fn bombs_leave_the_open_file_as_it_is() {
     let mut open = open_fixture("torch-2.8.0/training.pickle");

@@ -112,7 +112,7 @@ fn a_pool_is_chosen_by_keys_and_left_again() {
             PATIENCE,
         )
         .unwrap();
-    // Views that follow no other search follow the pool: what it has reserved is the same in all.
+    // Views that follow no other search follow the pool: its reserved memory is the same in all.
     let chosen = format!("{options}.selectedOptions[0].text.match(/, ([\\d.]+ [KMG]iB)/)[1]");
     let reserved = open.page.eval(&chosen).unwrap();
     let reserved = reserved.as_str().unwrap().to_owned();

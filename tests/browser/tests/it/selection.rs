@@ -1,4 +1,4 @@
-//! What is selected and pinned, and that all views follow it: checked against core's numbers.
+//! Selections and pins, which all views follow: checked against core's numbers.
 
 use vramscope_browser_tests::Modifiers;
 use vramscope_core::analysis::recording::Recording;
@@ -95,7 +95,7 @@ fn all_views_follow_the_cursor() {
     wait_for_flame(&mut open, &words);
     wait_for_flame_bytes(&mut open, here.1);
 
-    // The table lists all, and on demand what is live there.
+    // The table lists all and, if chosen, what is live there.
     go(&mut open, "7", "table");
     open.page.click_on(".table-bar .limits button").unwrap();
     let listed = format!("{} allocations", display::count(here.0));
@@ -119,7 +119,7 @@ fn all_views_follow_the_cursor() {
     open.check_quiet();
 }
 
-/// The flame graph below the timeline is about the dragged cursor, and the box under the pointer lights up above.
+/// The flame graph below the timeline follows the dragged cursor, and the box under the pointer lights up above.
 #[test]
 fn the_graph_below_the_timeline_follows_the_cursor() {
     const PICTURE: &str = "document.querySelector('.stage canvas').toDataURL()";
@@ -148,7 +148,7 @@ fn the_graph_below_the_timeline_follows_the_cursor() {
     wait_for_text(&mut open, ".below .of-what", &words);
     wait_for_flame_bytes(&mut open, here.1);
 
-    // The second row, below the root, is some of what is live. Until the picture is sharp, it changes by itself.
+    // The second row, below the root, is a part of the live memory. Until the picture is sharp, it changes by itself.
     let rests = "(seen => (window.seen = seen[1], seen[0] === seen[1]))([window.seen, ";
     wait(&mut open, &format!("{rests}{PICTURE}])"));
     let dark = open.page.eval(PICTURE).unwrap();
@@ -160,7 +160,7 @@ fn the_graph_below_the_timeline_follows_the_cursor() {
     open.page.mouse_move(x, 20.0).unwrap();
     wait(&mut open, &format!("{PICTURE} === {dark}"));
 
-    // By the keyboard: boxes, the edge between the halves, the cursor, and away again.
+    // By keyboard: boxes, the edge between the halves, the cursor, and away again.
     open.page
         .eval("document.querySelector('.below .flame-scroll').focus()")
         .unwrap();
@@ -188,7 +188,7 @@ fn the_graph_below_the_timeline_follows_the_cursor() {
     open.check_quiet();
 }
 
-/// The selected range, as the panel says it.
+/// The selected range, as shown in the panel.
 fn range(open: &mut Open) -> Moments {
     wait(open, "!!document.querySelector('.selected-range b')");
     let text = open.page.text(".selected-range b").unwrap();
@@ -211,7 +211,7 @@ fn all_views_follow_a_range() {
     let allocated = sums(&read, Selection::AllocatedIn(moments));
     wait_for_legend(&mut open, "Allocated in the range", allocated.0);
 
-    // The panel's three figures, of which the third is chosen.
+    // The panel's three figures; the third is selected.
     let freed = sums(&read, Selection::FreedIn(moments));
     let held = sums(&read, Selection::RetainedFrom(moments));
     for (place, (count, bytes)) in [allocated, held, freed].into_iter().enumerate() {
@@ -235,7 +235,7 @@ fn all_views_follow_a_range() {
     let all = format!("{} allocations", display::count(all));
     wait_for_text(&mut open, ".table-bar .sums", &all);
 
-    // The comparison is of the range's ends.
+    // The comparison is between the range's ends.
     open.page
         .click_on(".selected-range .tools button:nth-child(2)")
         .unwrap();
@@ -302,7 +302,7 @@ fn a_chosen_event_leads_to_the_others_of_its_allocation() {
          input.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
     );
     open.page.eval(&typed).unwrap();
-    // Another row was active before, where the list was then.
+    // Another row was active before, at the list's position then.
     wait(
         &mut open,
         &format!(
@@ -376,7 +376,7 @@ fn a_call_site_of_the_overview_leads_to_its_call_paths() {
     let mut open = open_fixture(FILE);
     go(&mut open, "1", "overview");
     wait(&mut open, "!!document.querySelector('.sites .rows button')");
-    // The last card moves what is below it.
+    // The last card moves everything below it.
     wait_for_text(&mut open, ".overview", "would be reserved with");
     open.page.click_on(".sites .rows button").unwrap();
     wait(

@@ -78,7 +78,7 @@ fn the_address_brings_back_what_was_seen() {
     first.page.click(x_px, y_px, 1).unwrap();
     first.wait_for_hash("&pin=");
     first.wait_for_hash("&x=");
-    // The address is set before the details are there.
+    // The address is set before the details appear.
     first
         .page
         .wait_for(

@@ -1,4 +1,4 @@
-//! Files that come from an address: `?src=`.
+//! Files from an address: `?src=`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -83,7 +83,7 @@ fn many_files_are_opened_only_when_the_user_agrees() {
             "!document.querySelector('[role=alertdialog]') && document.querySelectorAll('.tab').length === {tabs}"
         );
         open.page.wait_for(&settled, PATIENCE).unwrap();
-        // Reading them takes a part of the page that is loaded when it is first needed.
+        // Reading them needs a part of the page that is loaded on first use.
         let files = move |open: &crate::open::Open| {
             let since = open.server.requests().split_off(asked);
             since.iter().filter(|path| !path.ends_with(".wasm")).count()
@@ -125,7 +125,7 @@ fn press(text: &str) -> String {
     )
 }
 
-/// A server of one file of so many bytes, at a tenth of a megabyte every tenth of a second.
+/// A server with one file of this many bytes, sent at a tenth of a megabyte every tenth of a second.
 fn start_slow_server(announced_bytes: u64) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Texts of errors: pasted anywhere, typed into the box of the start page, dropped or chosen as files.
+//! Error texts: pasted anywhere, typed into the box of the start page, dropped or chosen as files.
 
 use serde_json::json;
 use vramscope_browser_tests::Modifiers;
@@ -21,7 +21,7 @@ fn paste(open: &mut Open, selector: &str, text: &str) {
     open.page.eval(&script).unwrap();
 }
 
-/// The text of the card, once it is there.
+/// The text of the card, once it appears.
 fn card(open: &mut Open) -> String {
     let there = "!!document.querySelector('.told')";
     open.page.wait_for(there, PATIENCE).unwrap();
@@ -44,7 +44,7 @@ fn an_error_is_pasted_anywhere() {
     let bar = "[...document.querySelectorAll('.device-bar .shares:not(.asked) .share')].map(part => part.className).join()";
     let bar = open.page.eval(bar).unwrap();
     assert_eq!(bar, "share others,share live,share reserved,share free");
-    // The bar says to those who cannot see it what its list says.
+    // Screen readers get the same from the bar as from its list.
     let tree = open.page.accessibility_tree().unwrap();
     assert!(tree.contains("list \"What holds the device\""), "{tree}");
     assert!(tree.contains("button \"Copy command\""), "{tree}");
@@ -70,7 +70,7 @@ fn the_box_of_the_start_page_reads_what_is_pasted_or_typed() {
         .wait_for("!!document.querySelector('#paste')", PATIENCE)
         .unwrap();
     open.page.click_on("#paste").unwrap();
-    // Letters are letters in there, not the page's keys.
+    // Letters in there are letters, not the page's keys.
     open.page.type_text("CUDA error: out of memory o?").unwrap();
     assert_eq!(
         open.page

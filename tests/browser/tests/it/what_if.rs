@@ -46,7 +46,7 @@ fn choose_panel(open: &mut Open, name: &str) {
     open.page.eval(&format!("{panel}.click()")).unwrap();
 }
 
-/// The view opens on changes of the program. What was recorded does not fit into 720 MiB, half the batch does.
+/// The view opens on changes of the program. The recorded run does not fit into 720 MiB, half the batch does.
 #[test]
 fn another_program_may_fit_into_less() {
     let mut open = open_fixture("roles/rules/gpt_bf16_late.pickle.zst");
@@ -61,7 +61,7 @@ fn another_program_may_fit_into_less() {
     let smallest =
         "document.querySelector('.program tbody tr')?.cells[3].innerText === 'RTX 3060 12 GB'";
     open.page.wait_for(smallest, PATIENCE).unwrap();
-    // What a card is sold with is not what it has.
+    // A card's advertised memory is not what it has.
     type_size(&mut open, "24GB");
     let asks = "(document.querySelector('.program .refusal')?.innerText ?? '').includes('23.52GiB (RTX 4090)')";
     open.page.wait_for(asks, PATIENCE).unwrap();
@@ -132,7 +132,7 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
         .eval("document.querySelector('.twins .stage').getBoundingClientRect().bottom")
         .unwrap();
     let mut at = bottom.as_f64().unwrap() - 30.0;
-    // What is told late may be of the place before: it must stay.
+    // A late answer may be about the previous place: the right one must stay.
     let stays = |open: &mut Open| {
         [60, 300].into_iter().all(|ms| {
             open.page.pause(Duration::from_millis(ms)).unwrap();
@@ -150,7 +150,7 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
     open.page.click(x_px, at, 1).unwrap();
     let told = "!!document.querySelector('.details.pinned')?.textContent.includes('Allocated')";
     open.page.wait_for(told, PATIENCE).unwrap();
-    // What else lives then arrives later.
+    // What else is live then arrives later.
     let details = |open: &mut Open| {
         let text = open.page.text(".details.pinned").unwrap();
         text.split("Live at")
@@ -163,7 +163,7 @@ fn the_packing_and_the_map_share_pointer_and_pin() {
     open.page
         .wait_for("!!document.querySelector('.view.map')", PATIENCE)
         .unwrap();
-    // They are asked for anew.
+    // They are requested again.
     let end = Instant::now() + PATIENCE;
     while details(&mut open) != pinned && Instant::now() < end {
         open.page.pause(Duration::from_millis(20)).unwrap();
@@ -178,7 +178,7 @@ fn settings_are_replayed_and_kept_in_the_address() {
     open.page
         .eval("document.querySelectorAll('.panel-bar input')[1].click()")
         .unwrap();
-    // Suggested settings are replayed without being asked for; a click shows one.
+    // Suggested settings are replayed automatically; a click shows one.
     let tried = "document.querySelectorAll('[data-of=tried]')";
     let all =
         format!("{tried}.length > 4 && ![...{tried}].some(row => row.innerText.includes('…'))");

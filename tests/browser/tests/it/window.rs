@@ -28,7 +28,7 @@ fn nothing_sticks_out() {
                 width <= u64::from(width_px),
                 "{width} in {width_px} px across"
             );
-            // The start page is a text, and may be longer than a low window.
+            // The start page is text, and may be longer than a low window.
             assert!(
                 may_scroll || height <= u64::from(height_px),
                 "{height} in {height_px} px"
@@ -48,7 +48,7 @@ fn the_picture_has_a_pixel_for_every_pixel() {
     }
 }
 
-/// The document's size, with the parts beyond the window.
+/// The document's size, including the parts outside the window.
 const SCROLLED_SIZE: &str = "(({scrollWidth, scrollHeight}) => \
     [scrollWidth, scrollHeight])(document.scrollingElement)";
 
@@ -56,7 +56,8 @@ const SCROLLED_SIZE: &str = "(({scrollWidth, scrollHeight}) => \
 const EXACT: &str = "[...document.querySelectorAll('.stage canvas')].every(canvas => \
     Math.abs(canvas.width - canvas.getBoundingClientRect().width * devicePixelRatio) <= 1)";
 
-/// The share of the window's height that the picture has, without its axes, and the verdict above it, in percent; or what is wrong with the rail.
+/// The picture's share of the window's height, without its axes, and the verdict above it, in percent; or the problem
+/// with the rail.
 const SHARE: &str = "(() => {
   const rail = document.querySelector('.rail').getBoundingClientRect();
   const views = [...document.querySelectorAll('.rail button')].map(view => view.getBoundingClientRect());
@@ -78,7 +79,7 @@ const SHARE: &str = "(() => {
   return (document.querySelector('.stage').clientHeight - 38 + verdict) / innerHeight * 100;
 })()";
 
-/// The frames of texts are low. There the picture has most of the height, whatever a file has beside it.
+/// Frames in texts are low. There the picture has most of the height, whatever else a file has.
 #[test]
 fn in_a_low_frame_the_picture_comes_first() {
     for sample in ["training", "out-of-memory"] {
@@ -90,7 +91,7 @@ fn in_a_low_frame_the_picture_comes_first() {
                 open.page.set_viewport(width_px, height_px, 1.0).unwrap();
                 open.page.pause(Duration::from_millis(200)).unwrap();
                 let share = open.page.eval(SHARE).unwrap();
-                // A phone has its choices in three lines.
+                // On a phone the choices take three lines.
                 let least = if (width_px, height_px) == (360, 640) {
                     45.0
                 } else {
@@ -104,7 +105,7 @@ fn in_a_low_frame_the_picture_comes_first() {
     }
 }
 
-/// The verdict has its lines before it is known, so that the picture below stays where it is.
+/// Space is reserved for the verdict before it is known, so that the picture below does not move.
 #[test]
 fn nothing_moves_when_the_verdict_is_known() {
     for sample in ["out-of-memory.pickle.gz", "leak.pickle.gz"] {
@@ -122,10 +123,10 @@ fn nothing_moves_when_the_verdict_is_known() {
     }
 }
 
-/// Where the views begin below a verdict of one sign, and below the whole one.
+/// Where the views begin below a one-character verdict, and below the whole one.
 const TOPS: &str = "(async () => {
   let verdict = null;
-  // Asked for anew each time: the one that was there first may have left the page.
+  // Looked up again each time: the first one may have left the page.
   while (!(verdict?.textContent.length >= 30)) {
     await new Promise(requestAnimationFrame);
     verdict = document.querySelector('.banner.verdict p');
@@ -138,7 +139,7 @@ const TOPS: &str = "(async () => {
   return [before, whole];
 })()";
 
-/// On a phone "Explain" shows the finding itself, although it is below the figures, and the details would be over it.
+/// On a phone "Explain" shows the finding itself, although it is below the figures, where the details would cover it.
 #[test]
 fn what_is_explained_is_on_the_screen() {
     let mut open = open_fixture("torch-2.15.0/oom_after.pickle");
@@ -154,7 +155,7 @@ fn what_is_explained_is_on_the_screen() {
     open.check_quiet();
 }
 
-/// On a phone everything of the comparison is within its width.
+/// On a phone the whole comparison fits the width.
 #[test]
 fn the_comparison_fits_a_phone() {
     let mut open = open_fixture(FIXTURE);
@@ -172,7 +173,7 @@ fn the_comparison_fits_a_phone() {
     open.check_quiet();
 }
 
-/// On the smallest phone all choices of the flame graph are within its width.
+/// On the smallest phone all choices of the flame graph fit the width.
 #[test]
 fn the_choices_of_the_flame_graph_fit_the_smallest_phone() {
     let mut open = open_fixture(FIXTURE);
@@ -189,7 +190,7 @@ fn the_choices_of_the_flame_graph_fit_the_smallest_phone() {
     open.check_quiet();
 }
 
-/// The page says which it is, and names the documentation where it lies beside it.
+/// The page shows its version, and links to the documentation if that lies beside it.
 #[test]
 fn the_help_leads_to_the_documentation() {
     let mut open = open("");

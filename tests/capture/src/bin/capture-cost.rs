@@ -1,5 +1,5 @@
 //! Measures the cost of capturing on the stand-in driver: nanoseconds per event, bytes of log per event, and events
-//! per second of conversion. `cargo xtask bench capture` builds everything optimised and runs it.
+//! converted per second. `cargo xtask bench capture` builds everything optimised and runs it.
 //!
 //! All figures come from one run, and compared variants take turns, as machines are shared and noisy.
 #![expect(clippy::print_stdout, reason = "a command line tool")]
@@ -43,11 +43,11 @@ struct Run {
     log: Option<PathBuf>,
 }
 
-/// What is measured: its name, whether it records, its frames, the number of different stacks, and the most
-/// nanoseconds that it may add to an event.
+/// A variant: its name, whether it records, its frames, the number of different stacks, and the most nanoseconds that
+/// it may add to an event.
 type Way = (&'static str, Option<(bool, u32)>, u64, Option<f64>);
 
-/// Those with the same number of stacks are compared with the first of them.
+/// Each is compared with the first one that has the same number of stacks.
 const WAYS: [Way; 6] = [
     ("not captured", None, 1, None),
     ("hooked, not recording", Some((false, 0)), 1, Some(5.0)),
@@ -108,7 +108,7 @@ fn main() -> Result<()> {
 }
 
 impl Places {
-    /// Prints the cost of an event in each way.
+    /// Prints the cost of an event in each variant.
     fn costs(&self, threads: u64) -> Result<()> {
         let mut fastest = [f64::INFINITY; WAYS.len()];
         for _ in 0..ROUNDS {
@@ -128,7 +128,7 @@ impl Places {
         Ok(())
     }
 
-    /// Runs the client. `settings` says whether to record, and how many frames.
+    /// Runs the client. `settings`: whether to record, and how many frames.
     fn run(
         &self,
         settings: Option<(bool, u32)>,
@@ -178,7 +178,7 @@ impl Places {
         })
     }
 
-    /// The share of the program's time that live snapshots take, beside a run whose log is consumed, too.
+    /// The share of the program's time that live snapshots take, compared with a run whose log is consumed, too.
     fn live(&self) -> Result<()> {
         let ways: [&[&str]; 2] = [&["--max-entries", "200000"], &["--live"]];
         let mut fastest = [f64::INFINITY; 2];
@@ -190,7 +190,7 @@ impl Places {
                     .arg(self.folder.path().join("live.vram"))
                     .args(options);
                 command.arg("--").arg(&self.client);
-                // Some seconds, in which versions are written.
+                // A few seconds, in which versions are written.
                 command
                     .args([LIVE_PAIRS, 1, CLIENT_ROUNDS].map(|number| number.to_string()))
                     .env("LD_LIBRARY_PATH", &self.cuda)

@@ -1,4 +1,4 @@
-//! The recorder on aarch64, under qemu-user, where there are qemu and a compiler for it (CONTRIBUTING.md).
+//! The recorder on aarch64, under qemu-user, if qemu and a compiler for it are installed (CONTRIBUTING.md).
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use vramscope_record::settings::{Settings, VARIABLE};
 /// Debian's C library for aarch64.
 const SYSTEM: &str = "/usr/aarch64-linux-gnu";
 
-/// Runs a scene and converts its log, without a `vramscope-capture` of that machine: qemu alone starts programs of it.
+/// Runs a scene and converts its log, without an aarch64 `vramscope-capture`: only qemu starts such programs.
 fn captured(built: &Path, way: &str, scene: &str) -> (Snapshot, Ledger) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [ledgers, raw] = ["ledgers", "raw"].map(|name| {
@@ -32,7 +32,7 @@ fn captured(built: &Path, way: &str, scene: &str) -> (Snapshot, Ledger) {
     let mut command = Command::new("qemu-aarch64");
     command
         .args(["-L", SYSTEM])
-        // For the program alone, and not for qemu, which is of this machine.
+        // For the program only, not for qemu, which runs on this machine.
         .arg("-E")
         .arg(format!(
             "LD_PRELOAD={}",
@@ -44,7 +44,7 @@ fn captured(built: &Path, way: &str, scene: &str) -> (Snapshot, Ledger) {
         .env_remove("LD_LIBRARY_PATH")
         .env("FAKECUDA_LEDGER", &ledgers)
         .env(VARIABLE, settings.to_variable())
-        // Each remembered stack is unwound again.
+        // Each recognised stack is unwound again.
         .env("VRAMSCOPE_CHECK_STACKS", "1")
         .stdin(Stdio::null());
     let output = command
@@ -93,7 +93,7 @@ fn agrees_with_the_ledger_and_has_stacks() {
     let (snapshot, ledger) = captured(&built, "dlsym", "graphs");
     assert_same_blocks(&snapshot, &ledger);
     let (snapshot, ledger) = captured(&built, "dlsym", "threads");
-    // While one thread reads the list of libraries, which takes long in qemu, the others do without a stack.
+    // While one thread reads the list of libraries, which is slow in qemu, the others record no stack.
     let lost = lost(&snapshot);
     assert!(lost.iter().all(|reason| reason == "NoStack"), "{lost:?}");
     assert_same_by_address(&snapshot, &ledger);

@@ -1,4 +1,4 @@
-//! Snapshots agree with the driver's ledger byte for byte, in whichever way the program found the driver.
+//! Snapshots agree with the driver's ledger byte for byte, however the program found the driver.
 
 use serde_json::Value;
 use vramscope_capture_tests::session::{Captured, Session};
@@ -53,7 +53,7 @@ fn graphs() {
     assert_same_blocks(&captured.snapshot(), captured.ledger());
 }
 
-/// What graphs hold, also after they have ended, is not the memory of others.
+/// Memory held by graphs, even after they ended, does not count as other processes'.
 #[test]
 fn memory_of_graphs_is_told() {
     let captured = captured(Session::new(), "scenes", &["dlsym", "graph-memory"]);

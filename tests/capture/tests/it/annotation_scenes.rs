@@ -19,7 +19,7 @@ fn captured(client: &str, arguments: &[&str]) -> Captured {
     captured
 }
 
-/// Ranges by name; the first of those with the same name.
+/// Ranges by name; the first if several have the same name.
 fn ranges(snapshot: &Snapshot) -> BTreeMap<String, NamedRange> {
     let mut ranges = BTreeMap::new();
     for range in named_ranges(snapshot) {
@@ -83,7 +83,7 @@ fn places(snapshot: &Snapshot, name: &str) -> Vec<(Option<i64>, i32, bool)> {
         .collect()
 }
 
-/// Ranges that begin and end in functions of the program which a stream calls are that stream's.
+/// Ranges that begin and end in functions called by a stream belong to that stream.
 #[test]
 fn device_ranges_are_on_their_streams() {
     let captured = captured("scenes", &["dlsym", "device-ranges"]);

@@ -1,4 +1,4 @@
-//! What the driver does not tell, or tells in an odd way: nothing is lost silently.
+//! What the driver does not report, or reports in an odd way: nothing is lost silently.
 
 use std::fs;
 use std::path::Path;
@@ -25,13 +25,13 @@ fn lost(captured: &Captured) -> Vec<(String, u64)> {
     lost.map(|lost| (lost.reason, lost.times)).collect()
 }
 
-/// One odd pointer changes nothing for those after it, and is told of.
+/// One odd pointer does not affect those after it, and is reported.
 #[test]
 fn a_pointer_with_fewer_attributes() {
     let session = Session::new().env("FAKECUDA_ODD_BYTES", "1000");
     let odd = captured(session, &["dlsym", "pools"]);
     assert_eq!(lost(&odd), [("PoolUnknown".to_owned(), 1)]);
-    let line = "incomplete: the driver did not tell the pool of an allocation, which therefore stands alone (once)";
+    let line = "incomplete: the driver did not report the pool of an allocation, which therefore stands alone (once)";
     assert!(odd.stderr.contains(line), "{}", odd.stderr);
     let usual = captured(Session::new(), &["dlsym", "pools"]);
     assert_eq!(lost(&usual), []);
@@ -48,7 +48,7 @@ fn a_pointer_with_fewer_attributes() {
     assert_eq!(mapped(&odd), mapped(&usual));
 }
 
-/// The recorder's queries do not end a capture that it does not know of.
+/// The recorder's queries do not end a capture that it does not know about.
 #[test]
 fn a_capture_whose_beginning_was_not_seen() {
     let captured = captured(Session::new(), &["dlsym", "unseen-capture"]);
@@ -58,7 +58,7 @@ fn a_capture_whose_beginning_was_not_seen() {
 /// Functions are found although the dynamic linker names them otherwise.
 #[test]
 fn functions_with_two_names() {
-    // Names in the stand-in's table of symbols, of functions that nobody calls, and of what they shall name too.
+    // Names in the stand-in's symbol table, of functions that nobody calls, and of the functions they should name too.
     let aliases = [
         ("cuCtxAttach", "cuMemAlloc_v2"),
         ("cuCtxDetach", "cuMemFree_v2"),
@@ -83,7 +83,7 @@ fn functions_with_two_names() {
     assert_eq!(lost(&captured), []);
 }
 
-/// A function of a hooked name that is none of the known ones is told of, even if nothing else happens.
+/// An unknown function under a hooked name is reported, even if nothing else happens.
 #[test]
 fn an_unknown_function() {
     let session = Session::new();
@@ -115,7 +115,7 @@ fn an_unknown_function() {
     }
 }
 
-/// Remembered stacks are what unwinding finds, on any thread.
+/// Recognised stacks equal what unwinding finds, on any thread.
 #[test]
 fn remembered_stacks() {
     let session = Session::new().env("VRAMSCOPE_CHECK_STACKS", "1");
@@ -132,7 +132,7 @@ mod symbols {
         library.copy_within(from + 8..from + 24, to + 8);
     }
 
-    /// Offset of a symbol in the table of the dynamic linker.
+    /// Offset of a symbol in the dynamic symbol table.
     fn place(library: &[u8], name: &str) -> usize {
         const DYNSYM: u64 = 11;
         let sections = number(library, 0x28, 8);

@@ -1,4 +1,4 @@
-//! Whatever the end of a program, its recording is complete and its exit code is passed on.
+//! However a program ends, its recording is complete and its exit code is passed on.
 #![expect(unsafe_code, reason = "sends a signal")]
 
 use std::io::Write;
@@ -9,7 +9,7 @@ use vramscope_capture_tests::session::{Session, read, wait_for};
 use vramscope_capture_tests::story::{Story, assert_same};
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
 
-/// Captures a scene that ends in its own way, and checks its exit code and how the snapshot says it ended.
+/// Captures a scene that ends in its own way, and checks its exit code and the end recorded in the snapshot.
 #[track_caller]
 fn ends(scene: &str, code: i32, ended: Ended) {
     let captured = Session::new().capture("scenes", &["dlsym", scene]);
@@ -125,7 +125,7 @@ fn children_get_snapshots_of_their_own() {
     }
 }
 
-/// Their ranks are those with which they started.
+/// The ranks are those with which the processes started.
 #[test]
 fn ranks_get_snapshots_of_their_own() {
     let session = Session::new();
@@ -197,14 +197,14 @@ fn a_ring_dumped_by_two() {
     assert_same(&captured.snapshot(), captured.ledger());
 }
 
-/// What only `run` held is lost with it. Who asks for a dump is told so at once, and what can be done.
+/// What only `run` held is lost with it. `dump` reports that at once, with advice.
 #[test]
 fn a_ring_whose_run_was_killed() {
     let session = Session::new();
     let raw = session.folder().join("raw").display().to_string();
     let session = session.with(&["--max-entries", "100", "--raw-dir", &raw]);
     let mut child = paused(&session);
-    // The program goes on, as its input stays open.
+    // The program continues, as its input stays open.
     let _stdin = child.stdin.take();
     child.kill().expect("it runs");
     child.wait().expect("an end");

@@ -1,5 +1,5 @@
-//! The habits of the stand-in driver: what they rest on, other ones that a real driver may have, and the checks of
-//! `tests/gpu`, which ask a driver for them.
+//! The stand-in driver's habits: their basis, alternatives that a real driver may have, and the checks in `tests/gpu`
+//! that test a driver for them.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -71,7 +71,7 @@ fn chunks_may_have_another_size() {
     assert_same(&captured.snapshot(), captured.ledger());
 }
 
-/// Then nothing tells the chunks, but blocks are right, and what a pool holds beyond them is known.
+/// Then nothing shows the chunks, but blocks are right, and the pool's memory beyond them is known.
 #[test]
 fn the_mapping_of_pool_memory_may_be_the_block() {
     let captured = captured_with(r#"{"pool_mapping_is_chunk": 0}"#, "pools");
@@ -79,7 +79,7 @@ fn the_mapping_of_pool_memory_may_be_the_block() {
     assert_same_blocks(&snapshot, captured.ledger());
     let memory = snapshot.extras["capture"]["memory"].as_array().unwrap();
     let mut pools = memory.iter().filter(|it| it["pool_used_bytes"].is_u64());
-    // It holds a chunk of 32 MiB. There are segments for the block of 1 MiB that is left, and for a freed one of 20.
+    // It holds a chunk of 32 MiB. There are segments for the remaining block of 1 MiB, and for a freed one of 20.
     assert_eq!(
         pools.next_back().expect("a sample")["pool_unplaced_bytes"],
         11 << 20

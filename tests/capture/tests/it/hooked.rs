@@ -1,4 +1,4 @@
-//! The stand-in driver has what the recorder hooks, since the version that the recorder believes.
+//! The stand-in driver has the functions that the recorder hooks, since the versions that the recorder assumes.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
@@ -59,7 +59,7 @@ fn every_hooked_function_exists_since_its_version() {
             hooked.name,
             hooked.since
         );
-        // The stand-in gives functions without a suffix to all versions.
+        // The stand-in returns functions without a suffix for all versions.
         if hooked.name.contains("_v") {
             let before = given(hooked.since - 1);
             assert_ne!(before, exported, "{} before {}", hooked.name, hooked.since);

@@ -15,12 +15,12 @@ use vramscope_core::analysis::memory::capture::{Capture, Ended};
 const PATIENCE: Duration = Duration::from_secs(30);
 const MIB: u64 = 1 << 20;
 
-/// The latest version that is as wanted.
+/// The latest version that satisfies a condition.
 fn version(path: &Path, is_wanted: impl Fn(&Snapshot, &Capture) -> bool) -> Snapshot {
     let until = Instant::now() + PATIENCE;
     loop {
         if let Ok(bytes) = fs::read(path) {
-            // Each version is whole, whenever it is read.
+            // Each version is complete, whenever it is read.
             let snapshot = vramscope_core::decode(bytes.as_slice()).expect("a snapshot");
             let capture = Capture::of(&snapshot).expect("a captured one");
             if is_wanted(&snapshot, &capture) {
@@ -32,7 +32,7 @@ fn version(path: &Path, is_wanted: impl Fn(&Snapshot, &Capture) -> bool) -> Snap
     }
 }
 
-/// Whether the newest event is of so many bytes.
+/// Whether the newest event has this many bytes.
 fn ends_with(bytes: u64) -> impl Fn(&Snapshot, &Capture) -> bool {
     move |snapshot, capture| {
         capture.ended == Ended::Running && snapshot.events.size.last() == Some(&bytes)
@@ -46,7 +46,7 @@ fn tell(child: &mut Child, line: &str) {
     output.lines().next().expect("an answer").expect("text");
 }
 
-/// A running capture, ended with the test.
+/// A running capture, killed at the end of the test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -77,7 +77,7 @@ fn it_follows_the_program_and_keeps_the_newest_events() {
     let mut running = start(&session);
     tell(&mut running.0, "keep 1048576");
     version(&path, ends_with(MIB));
-    // Who writes it holds its lock, of every version.
+    // The writer holds the lock on every version.
     let is_locked = || File::open(&path).unwrap().try_lock_shared().is_err();
     assert!(is_locked());
     tell(&mut running.0, "pairs 500");
@@ -90,7 +90,7 @@ fn it_follows_the_program_and_keeps_the_newest_events() {
         "{}",
         capture.dropped_entries
     );
-    // Read after the newest event, and not from a clock of its own.
+    // Derived from the newest event, not from a separate clock.
     let last_us = newest.events.time_us.iter().last();
     assert!(
         capture.read_us >= last_us,
@@ -122,7 +122,7 @@ fn a_program_that_is_not_consumed_can_be_followed_from_outside() {
     assert!(running.0.wait().unwrap().success());
     assert!(live.0.wait().unwrap().success());
     version(&path, |_, capture| capture.ended == Ended::InOrder);
-    // The run has all of it.
+    // The run's snapshot has all of it.
     assert_eq!(
         read(&session.snapshot(), "").events.size.last(),
         Some(&(2 * MIB))

@@ -1,4 +1,4 @@
-//! Other libraries that stand before the driver, and threads of the driver.
+//! Other libraries in front of the driver, and threads of the driver.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,8 @@ use vramscope_capture_tests::session::Session;
 use vramscope_capture_tests::story::{assert_same, assert_same_blocks, assert_same_by_address};
 use vramscope_core::analysis::memory::capture::Capture;
 
-/// A library that interposes `dlsym`, as those do that share a GPU between containers: it counts `cuMemAlloc`, and
-/// asks on with `NEXT`.
+/// A library that interposes `dlsym`, like those that share a GPU between containers: it counts `cuMemAlloc`, and
+/// passes other calls on with `NEXT`.
 const INTERPOSER: &str = r#"
     #define _GNU_SOURCE
     #include <dlfcn.h>
@@ -48,7 +48,7 @@ fn interposer(session: &Session, name: &str, next: &str) -> PathBuf {
     library
 }
 
-/// Interposers that stand after the recorder, and before it: both see what they see alone, and so does the recorder.
+/// Interposers after the recorder, and before it: each sees the same as alone, and so does the recorder.
 #[test]
 fn interposers_of_dlsym() {
     let alone = {
@@ -102,7 +102,7 @@ fn interposers_of_dlsym() {
     );
 }
 
-/// A library that has the driver's functions and is asked before it, as Nsight Compute's.
+/// A library that has the driver's functions and is found before it, like Nsight Compute's.
 const IN_FRONT: &str = r#"
     #define _GNU_SOURCE
     #include <dlfcn.h>
@@ -118,7 +118,7 @@ const IN_FRONT: &str = r#"
     }
 "#;
 
-/// The driver's functions are recorded, whether they are called by the library in front of them or past it.
+/// The driver's functions are recorded, whether the library in front calls them or not.
 #[test]
 fn functions_in_front_of_the_drivers() {
     for (program, arguments, is_in_front) in [
@@ -140,7 +140,7 @@ fn functions_in_front_of_the_drivers() {
     }
 }
 
-/// What a call through a library in front and the driver did is recorded once.
+/// A call that goes through a library in front and the driver is recorded once.
 #[test]
 fn a_graphs_node_through_a_library_in_front() {
     const FRONT: &str = r#"
@@ -186,8 +186,8 @@ fn a_graphs_node_through_a_library_in_front() {
     assert_eq!(capture.notes, [""; 0]);
 }
 
-/// Of several libraries with the driver's functions, hooks stand before the first two, of few functions before the first;
-/// before a third once the first is gone. What they do not stand before is counted.
+/// Of several libraries with the driver's functions, hooks wrap the first two, or only the first for some functions;
+/// and a third once the first is gone. Functions that are not wrapped are counted.
 #[test]
 fn three_drivers() {
     const PROGRAM: &str = r#"
@@ -231,7 +231,7 @@ fn three_drivers() {
     assert!(captured.stderr.contains(lost), "{}", captured.stderr);
 }
 
-/// Nobody calls the driver on its own threads: the recorder asked for the device when the function was launched.
+/// The driver is never called on its own threads: the recorder queried the device when the function was launched.
 #[test]
 fn threads_of_the_driver() {
     let captured = Session::new().capture("scenes", &["dlsym", "host-function"]);
@@ -249,7 +249,7 @@ fn threads_of_the_driver() {
     );
 }
 
-/// A program's own `malloc`, as of a tool that takes memory from CUDA, is not called by the recorder.
+/// A program's own `malloc`, as in a tool that allocates from CUDA, is not called by the recorder.
 #[test]
 fn the_programs_allocator_is_its_own() {
     const MALLOC: &str = r#"

@@ -1,5 +1,5 @@
-//! NVTX beyond ranges: the library of NVTX 1 and 2, attributes, names, and the memory extension. The programs are in C and
-//! have NVTX's binary interface written down.
+//! NVTX beyond ranges: the library of NVTX 1 and 2, attributes, names, and the memory extension. The programs are in C
+//! and spell out NVTX's binary interface.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,7 +35,7 @@ fn compile(session: &Session, source: &str, output: &str, options: &[&Path]) -> 
     output
 }
 
-/// A session with a program that is linked with `libnvToolsExt.so.1`, of which a stand-in lies in a folder.
+/// A session with a program linked with `libnvToolsExt.so.1`; a folder has a stand-in for it.
 fn linked() -> (Session, PathBuf) {
     let session = Session::new();
     let name = Path::new("-Wl,-soname,libnvToolsExt.so.1");
@@ -91,7 +91,7 @@ const BEGINNINGS: [&str; 5] = [
     "- started: - - -",
 ];
 
-/// The program's names of streams, contexts and devices.
+/// The program's names for streams, contexts and devices.
 #[track_caller]
 fn assert_names(snapshot: &Snapshot) {
     let labels = snapshot.streams().labels();
@@ -105,7 +105,7 @@ fn assert_names(snapshot: &Snapshot) {
     assert_eq!(snapshot.extras["capture"]["contexts"]["0x77"], "context");
 }
 
-/// This library takes the place of a `libnvToolsExt.so.1` that is not there.
+/// This library replaces a missing `libnvToolsExt.so.1`.
 #[test]
 fn without_the_old_library() {
     let (session, program) = linked();
@@ -117,7 +117,7 @@ fn without_the_old_library() {
     assert_names(&snapshot);
 }
 
-/// A `libnvToolsExt.so.1` that is there is called, and calls this library in turn: everything is recorded once.
+/// An existing `libnvToolsExt.so.1` is called, and calls this library in turn: everything is recorded once.
 #[test]
 fn the_old_library_is_called() {
     let (session, program) = linked();
@@ -133,7 +133,7 @@ fn the_old_library_is_called() {
     assert_names(&snapshot);
 }
 
-/// Somebody else's tool gets the ranges of linked programs, as it gets those of all others.
+/// Another tool gets the ranges of linked programs, as it gets those of all others.
 #[test]
 fn somebody_elses_tool_gets_the_ranges() {
     let (session, program) = linked();

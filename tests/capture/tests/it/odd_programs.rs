@@ -1,4 +1,4 @@
-//! Programs that do what few do, on drivers that have little.
+//! Programs that do unusual things, on drivers with few functions.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ fn allocated(captured: &Captured) -> Vec<u64> {
     allocated.map(|event| event.size).collect()
 }
 
-/// A library whose constructor waits for a thread that allocates: the dynamic linker holds its lock all the time, so that
+/// A library whose constructor waits for a thread that allocates: the dynamic linker holds its lock all the time, so
 /// the recorder must not need it. `DIRECT` programs are linked with the driver.
 const WAITING: &str = r#"
     #define _GNU_SOURCE
@@ -122,7 +122,7 @@ fn on_small_driver(code: &str) -> Captured {
     captured
 }
 
-/// What the driver lacks is not looked up again and again: each time would take the dynamic linker's lock.
+/// Missing driver functions are not looked up repeatedly: each lookup would take the dynamic linker's lock.
 #[test]
 fn functions_that_the_driver_lacks() {
     let captured = on_small_driver(
@@ -153,7 +153,7 @@ fn functions_that_the_driver_lacks() {
     assert_eq!(allocated(&captured), [512; 100]);
 }
 
-/// A program that leaves a call of the driver by a jump out of a signal handler is recorded further on.
+/// A program that leaves a driver call by a jump out of a signal handler is still recorded.
 #[test]
 fn calls_that_never_return() {
     let captured = on_small_driver(
@@ -184,7 +184,7 @@ fn calls_that_never_return() {
     assert_eq!(allocated(&captured), [1024, 2048]);
 }
 
-/// The sanitizer of gcc is a library, and ends programs if another comes before it.
+/// gcc's sanitizer is a library, and ends programs if another library comes before it.
 #[test]
 fn a_program_with_the_address_sanitizer() {
     const PROGRAM: &str = r#"
@@ -208,7 +208,7 @@ fn a_program_with_the_address_sanitizer() {
         return;
     }
     compile(PROGRAM, &["-fsanitize=address"], &program);
-    // The allocations of the stand-in driver are not its matter.
+    // Leaks in the stand-in driver do not matter here.
     let session = session.env("ASAN_OPTIONS", "detect_leaks=0");
     let captured = session.capture_program(&program, &[]);
     assert!(captured.status.success(), "{}", captured.stderr);
@@ -217,7 +217,7 @@ fn a_program_with_the_address_sanitizer() {
     assert_eq!(capture.notes, Vec::<String>::new());
 }
 
-/// Whether the compiler makes programs with it.
+/// Whether the compiler supports the sanitizer.
 fn has_sanitizer(session: &Session) -> bool {
     let [source, program] =
         ["empty.c", "empty"].map(|name| -> PathBuf { session.folder().join(name) });

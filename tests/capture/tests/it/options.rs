@@ -142,7 +142,7 @@ fn stacks() {
     }
 }
 
-/// Pinned memory, which has a trace of its own.
+/// Pinned memory, which has its own trace.
 #[test]
 fn host_memory() {
     let captured = captured(&["--host"], "host");
@@ -166,7 +166,7 @@ fn host_memory() {
     assert_same(&snapshot, captured.ledger());
 }
 
-/// Device memory in use beyond the tracked bytes is what other processes hold.
+/// Device memory in use beyond the tracked bytes belongs to other processes.
 #[test]
 fn other_memory() {
     let session = Session::new().env("FAKECUDA_OTHER_MB", "777");
@@ -233,7 +233,7 @@ fn converted_elsewhere() {
     drop(read(&again, "cut short"));
 }
 
-/// Logs in memory would count as the program's container's.
+/// Logs in memory would count towards the memory of the program's container.
 #[test]
 fn logs_are_not_in_memory_if_there_is_a_disk() {
     let folder_of = |options: &[&str]| {

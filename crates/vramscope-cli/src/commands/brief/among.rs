@@ -1,4 +1,4 @@
-//! Of several files the one that an answer is about, and how it compares with the others.
+//! The one of several files that an answer is about, and how it compares with the others.
 
 use std::path::Path;
 
@@ -19,11 +19,10 @@ use crate::subject::Subject;
 /// A file that was read.
 pub(super) struct Read {
     pub(super) name: String,
-    /// Its place among the files that are named.
+    /// Its index among the named files.
     pub(super) index: usize,
-    /// Its devices.
     fleet: Fleet,
-    /// The file, if it is kept.
+    /// The file, if it was kept in memory.
     pub(super) subject: Option<Subject>,
 }
 
@@ -53,7 +52,7 @@ pub(super) struct Chosen {
     fleet: Fleet,
     /// Its row in `fleet`.
     row: usize,
-    /// In what it is odd, if it is.
+    /// How it is odd, if it is.
     odd: Option<OddRank>,
     /// The rank with the median peak.
     median: usize,
@@ -71,7 +70,7 @@ impl Chosen {
     pub(super) fn of(all: &Fleet) -> Option<Self> {
         let fleet = all.cohort(failed_cohort(&all.cohorts())?);
         let files = files(&all.ranks).count();
-        // Devices of one file are no ranks.
+        // Devices of one file are not ranks.
         let Odd { peaks, ranks } = odd(&fleet)?;
         let odd = ranks.into_iter().filter(|_| files > 1);
         let outlier = || {
@@ -102,7 +101,7 @@ impl Chosen {
         &self.rank().source.path
     }
 
-    /// Names files from where the user is. `root`: the folder from which they are named.
+    /// Makes file names relative to the user's folder. `root`: the folder they are relative to now.
     pub(super) fn name_from(&mut self, root: &Path) {
         for rank in &mut self.fleet.ranks {
             rank.source.path = display_name(&root.join(&rank.source.path));
@@ -119,7 +118,7 @@ impl Chosen {
         self.rank().device
     }
 
-    /// How it compares with the others; `None` if there is only one file.
+    /// How the file compares with the others; `None` if there is only one.
     pub(super) fn among(&self) -> Option<Among> {
         let ranks = &self.fleet.ranks;
         let median = &ranks[self.median];
@@ -136,7 +135,8 @@ impl Chosen {
         })
     }
 
-    /// If it is odd, makes that its first cause, or the next after that of a failure. Returns the verdict, if it is that.
+    /// If the file is odd, makes that its first cause, or the second after a failure. Returns the verdict if it comes
+    /// first.
     pub(super) fn tell_odd(&self, causes: &mut Vec<Cause>, has_failed: bool) -> Option<String> {
         let cause = self.odd.as_ref().map(|odd| self.odd_cause(odd))?;
         causes.retain(|cause| cause.class != CauseClass::OddRank);
@@ -147,7 +147,7 @@ impl Chosen {
     }
 
     fn odd_cause(&self, odd: &OddRank) -> Cause {
-        // The most important measure, as most follow from it.
+        // The most important measure, as the others usually follow from it.
         let value = odd.values.iter().min_by_key(|value| value.measure);
         let by = value.map_or_else(|| settings(odd), in_words);
         let is_bytes = value.is_some_and(|value| value.measure.is_bytes());
@@ -171,7 +171,7 @@ impl Chosen {
     }
 }
 
-/// The files of ranks, which are in order.
+/// The files of sorted ranks.
 fn files<'a>(ranks: impl IntoIterator<Item = &'a Rank>) -> impl Iterator<Item = &'a str> {
     let mut before = None;
     ranks.into_iter().filter_map(move |rank| {
@@ -180,7 +180,7 @@ fn files<'a>(ranks: impl IntoIterator<Item = &'a Rank>) -> impl Iterator<Item = 
     })
 }
 
-/// A value that stands out: what it is, and what is usual.
+/// A value that stands out, and what is usual.
 fn in_words(odd: &OddValue) -> String {
     let told = |value: u64| match odd.measure {
         Measure::PeakTime => format!("after {:.0} % of its recording", value as f64 / 10.0),
@@ -195,7 +195,7 @@ fn in_words(odd: &OddValue) -> String {
     )
 }
 
-/// The settings of a rank that differ from those of most.
+/// A rank's settings that differ from those of most ranks.
 fn settings(odd: &OddRank) -> String {
     const NAMED: usize = 3;
     let named = odd.settings.iter().take(NAMED).map(|setting| {
@@ -215,7 +215,7 @@ fn settings(odd: &OddRank) -> String {
     format!("settings: {}", named.join("; "))
 }
 
-/// The file among others of its job and step.
+/// How the file compares with others of its job and step.
 #[derive(Serialize)]
 pub(super) struct Among {
     pub(super) job: Option<String>,

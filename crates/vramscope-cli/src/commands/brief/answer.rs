@@ -22,12 +22,12 @@ use crate::inputs;
 use crate::report::SCHEMA;
 use crate::subject::{Device, Subject};
 
-/// Most replays that are listed.
+/// Maximum number of replays listed.
 const WHAT_IFS: usize = 3;
-/// Most call sites that are listed.
+/// Maximum number of call sites listed.
 const SITES: usize = 10;
 
-/// A list of which a part may be left out.
+/// A list that may be shortened.
 #[derive(Serialize)]
 pub(super) struct List<T> {
     pub(super) total: u64,
@@ -45,7 +45,7 @@ impl<T> List<T> {
         }
     }
 
-    /// Takes the last entry off if there are more than `floor`.
+    /// Removes the last entry if there are more than `floor`.
     fn shorten(&mut self, floor: usize) -> bool {
         let is_long = self.items.len() > floor;
         if is_long {
@@ -59,22 +59,22 @@ impl<T> List<T> {
 /// The last request that failed.
 #[derive(Serialize)]
 pub(super) struct Failed {
-    /// How many requests failed.
     failures: u64,
     /// The moment after it.
     moment: u32,
-    /// Its size as the allocator aligns it.
+    /// The size as aligned by the allocator.
     requested_bytes: u64,
     device_free_bytes: Option<u64>,
-    /// What the allocator held, and how much of that could have served it; `None` if the file does not tell.
+    /// How much the allocator held, and how much of that could have served the request; `None` if the file does not
+    /// say.
     reserved_bytes: Option<u64>,
     usable_bytes: Option<u64>,
     device_bytes: Option<u64>,
-    /// Its pool and stream.
+    /// The pool and stream.
     place: String,
     call_site: String,
     why: &'static str,
-    /// What the finding says of it.
+    /// The finding's sentence about it.
     #[serde(skip)]
     pub(super) seen: String,
 }
@@ -104,7 +104,7 @@ impl Failed {
 /// A change of the program that would have needed less.
 #[derive(Serialize)]
 pub(super) struct Change {
-    /// Bytes saved at the moment in question, about.
+    /// Approximate bytes saved at that moment.
     pub(super) saved_bytes: u64,
     pub(super) title: String,
 }
@@ -115,7 +115,7 @@ pub(super) struct Site {
     pub(super) bytes: u64,
     pub(super) count: u64,
     pub(super) label: String,
-    /// For `vramscope find`.
+    /// A filter for `vramscope find`.
     pub(super) filter: String,
 }
 
@@ -125,13 +125,12 @@ pub(super) struct Replayed {
     pub(super) settings: String,
     pub(super) verdict: &'static str,
     pub(super) peak_reserved_bytes: u64,
-    /// Against the recorded settings; negative is less.
+    /// Relative to the recorded settings; negative is less.
     pub(super) change_bytes: i64,
     /// How wrong the model may be.
     pub(super) error_bytes: u64,
 }
 
-/// The answer.
 #[derive(Serialize)]
 pub(super) struct Answer {
     schema: u32,
@@ -142,7 +141,7 @@ pub(super) struct Answer {
     /// What happened and why.
     pub(super) answer: String,
     pub(super) failed: Option<Failed>,
-    /// Whether the file has more than a state; without, what was live at the dump stands for the peak.
+    /// Whether the file has a trace; without one, the memory live at the dump stands for the peak.
     #[serde(skip)]
     pub(super) has_trace: bool,
     pub(super) peak_bytes: u64,
@@ -151,7 +150,7 @@ pub(super) struct Answer {
     pub(super) ranks: Option<Among>,
     pub(super) causes: List<Cause>,
     pub(super) sites: List<Site>,
-    /// What replays with other settings amount to; `None` if none was worth it.
+    /// What replays with other settings achieve; `None` if none was worth it.
     pub(super) replays: Option<String>,
     pub(super) what_ifs: List<Replayed>,
     pub(super) changes: List<Change>,
@@ -163,18 +162,18 @@ pub(super) struct Answer {
 
 /// What an answer is about.
 pub(super) struct About<'a> {
-    /// A file, narrowed to the device that was chosen.
+    /// The file, narrowed to the chosen device.
     pub(super) subject: &'a Subject,
-    /// That device among others; `None` if nothing happened on any.
+    /// How that device was chosen; `None` if nothing happened on any.
     pub(super) chosen: Option<&'a Chosen>,
-    /// What cannot be told of other files.
+    /// Other files that could not be read, and why.
     pub(super) others: Vec<String>,
     /// The folder or dataset that was named, if it stands for all files.
     pub(super) folder: Option<&'a Path>,
 }
 
 impl Answer {
-    /// In at most `budget_bytes`.
+    /// Makes an answer of at most `budget_bytes`.
     pub(super) fn of(about: &About<'_>, budget_bytes: u64) -> Result<Self, Failure> {
         let subject = about.subject;
         let device = subject.main_device().ok_or_else(|| {
@@ -234,13 +233,13 @@ impl Answer {
         })
     }
 
-    /// Says why files could not be read, in place of standard error.
+    /// Adds why files could not be read, in place of standard error.
     pub(super) fn tell_why(&mut self, failures: &[Failure]) {
         if failures.is_empty() {
             return;
         }
         let count = format!("{} of the files could not be read.", failures.len());
-        // The first entry names standard error.
+        // The first entry refers to standard error.
         let others = self.cannot_tell.items.drain(..).skip(1);
         let told = [count].into_iter();
         let told = told
@@ -260,7 +259,7 @@ impl Answer {
         })
     }
 
-    /// What `form` makes of the answer, once enough is left out.
+    /// Formats the answer with `form`, leaving out entries until it fits.
     pub(super) fn fitted(
         &mut self,
         form: impl Fn(&Self) -> serde_json::Result<String>,
@@ -280,7 +279,7 @@ impl Answer {
         }
     }
 
-    /// Leaves out what matters least; `false` if nothing is left to leave out.
+    /// Leaves out the least important entry; `false` if nothing is left to leave out.
     fn shorten(&mut self) -> bool {
         self.cannot_tell.shorten(2)
             || self.sites.shorten(5)
@@ -310,7 +309,7 @@ impl Answer {
             || self.causes.shorten(0)
     }
 
-    /// Leaves each cause its class and title. Returns whether any had more.
+    /// Reduces each cause to its class and title. Returns whether any had more.
     fn bare_causes(&mut self) -> bool {
         let texts = self.causes.items.iter_mut().flat_map(|cause| {
             cause.setting = None;
@@ -327,7 +326,7 @@ impl Answer {
         had_more
     }
 
-    /// Cuts names of files to their last `most` characters. Returns whether any was longer.
+    /// Cuts file names to their last `most` characters. Returns whether any was longer.
     fn clip_names(&mut self, most: usize) -> bool {
         let median = self.ranks.as_mut().map(|ranks| &mut ranks.median_file);
         let mut is_cut = false;
@@ -340,8 +339,8 @@ impl Answer {
         is_cut
     }
 
-    /// Cuts all sentences and labels to `most` characters; filters and commands, which are of no use when cut, are
-    /// emptied. Returns whether any was longer.
+    /// Cuts all sentences and labels to `most` characters, and empties filters and commands that are longer, as they
+    /// are useless when cut. Returns whether any was longer.
     fn clip(&mut self, most: usize) -> bool {
         let mut is_cut = false;
         let mut cut = |text: &mut String, is_of_use_when_cut: bool| {
@@ -392,7 +391,7 @@ impl Answer {
     }
 }
 
-/// The call sites that hold what is live at a moment.
+/// The call sites that hold the memory live at a moment.
 fn sites(device: &Device<'_>, moment: u32) -> List<Site> {
     let top = top_call_sites(**device, live_at(device.history, moment), SITES);
     let rows = site_table("", &top).rows.into_iter();
@@ -420,7 +419,7 @@ fn changes(device: &Device<'_>, failure: Option<&FailedRequest>) -> List<Change>
     whole(changes.collect())
 }
 
-/// What the files lack.
+/// What the files do not show.
 fn cannot_tell(about: &About<'_>, device: &Device<'_>) -> List<String> {
     let damage = about.subject.damage().into_iter();
     let damage =
@@ -438,7 +437,7 @@ fn cannot_tell(about: &About<'_>, device: &Device<'_>) -> List<String> {
     whole(others.chain(damage).chain(gaps).collect())
 }
 
-/// What replays with other settings amount to, if any is worth it, and those that help.
+/// What replays with other settings achieve, if any is worth it, and those that help.
 fn replays_of(device: &Device<'_>) -> (Option<Finding>, List<Replayed>) {
     let Some((baseline, tried)) = replays(**device) else {
         return (None, List::of(Vec::new(), 0));
@@ -452,7 +451,7 @@ fn whole<T>(items: Vec<T>) -> List<T> {
     List::of(items, total)
 }
 
-/// The replays that help, the best first, and of equals the simplest.
+/// The replays that help, best first, and among equals the simplest first.
 fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>) -> List<Replayed> {
     if baseline.refusal.is_some() {
         return List::of(Vec::new(), 0);
@@ -479,7 +478,7 @@ fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>) -> List<Replayed> {
     List::of(rows.collect(), total)
 }
 
-/// The commands that tell more, the most useful first.
+/// The commands that show details, most useful first.
 fn next(
     about: &About<'_>,
     device: &Device<'_>,
@@ -535,7 +534,7 @@ fn next(
     next
 }
 
-/// The command that tells more about a class of causes; `only` chooses the device of the file.
+/// The command that shows details about a class of causes; `only` selects the file's device.
 fn about_cause(
     class: CauseClass,
     device: &Device<'_>,
@@ -551,7 +550,7 @@ fn about_cause(
         ShownBy::PendingFrees if has_pending(device) => {
             format!("vramscope find pending {file}{only} --limit 10")
         }
-        // Of pending frees: what lies free on other streams.
+        // For pending frees: memory that lies free on other streams.
         ShownBy::Fragmentation | ShownBy::PendingFrees => {
             format!("vramscope fragmentation {file}{only}")
         }
@@ -564,7 +563,7 @@ fn about_cause(
     }
 }
 
-/// Whether any free waited for another stream: whether the filter `pending` finds something.
+/// Whether any free waited for another stream, so that the filter `pending` finds something.
 fn has_pending(device: &Device<'_>) -> bool {
     let filter = Filter::parse("pending");
     filter.is_ok_and(|filter| {

@@ -13,7 +13,7 @@ use crate::harmless::printable;
 use crate::output::wrap;
 use crate::report::word;
 
-/// The longest line, in characters.
+/// Maximum line length, in characters.
 const WIDTH: usize = 110;
 
 impl Answer {
@@ -61,7 +61,7 @@ impl Answer {
         lines
     }
 
-    /// What happened, and the figures that are no lists.
+    /// What happened, and the figures that are not lists.
     fn head(&self) -> Vec<String> {
         let mut lines = wrap::paragraph("", &self.answer, WIDTH);
         lines.extend([
@@ -126,7 +126,7 @@ fn replay_line(row: &Replayed) -> String {
     )
 }
 
-/// A heading with how much of a list is shown, and its entries.
+/// A heading that says how much of a list is shown, and its entries.
 fn section<T>(
     lines: &mut Vec<String>,
     title: &str,

@@ -123,12 +123,10 @@ impl Value {
     }
 }
 
-/// The set of allocations that explains a value.
+/// The allocations that explain a value.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Makers {
-    /// Allocations live at a moment.
     LiveAt(u32),
-    /// Allocations of a role that are live at a moment.
     RoleAt(Role, u32),
     /// Allocations live at the second moment but not at the first.
     Grown(Moments),
@@ -136,11 +134,10 @@ pub(super) enum Makers {
     Requests(Vec<u32>),
     /// Allocations in segments with stuck memory at a moment.
     Pinning(u32),
-    /// All allocations, by number.
     Allocating,
     /// The file as a whole.
     File,
-    /// The file states the value alone.
+    /// The file gives only the value itself.
     Unknown,
 }
 
@@ -333,7 +330,7 @@ impl<'a> Measures<'a> {
             Limit::Role(role, _) => (ROLE_KEYS[role.ordinal()], "Live when most of this role was"),
             Limit::NoDamage => (
                 "damage_by",
-                "Damaged: the figures may be wrong (--allow-damage checks them all the same)",
+                "Damaged: the figures may be wrong (--allow-damage checks them anyway)",
             ),
         };
         let (columns, rows): (&[Column], _) = match makers {
@@ -469,10 +466,10 @@ const PINNING: [Column; 3] = [
 ];
 
 const DOUBTFUL_SEGMENTS: &str =
-    "the file's segments contradict what else it says: it is damaged or was altered";
-const NO_FAILURES: &str = "a memory timeline does not tell of failed requests: export_chrome_trace() of the same profiler writes them";
+    "the file's segments contradict its other data: it is damaged or was altered";
+const NO_FAILURES: &str = "a memory timeline does not record failed requests: export_chrome_trace() of the same profiler writes them";
 const FREES_UNKNOWN: &str =
-    "the file has events of unknown actions, or lacks frees, so that what stays live is not known";
+    "the file has events of unknown actions, or lacks frees, so that it is unknown what stays live";
 const UNPLACED: &str =
     "annotations cannot be placed, as times are missing or go back, and stacks show no steps";
 /// The keys of the tables of the roles, in the order of [`Role::ALL`].
@@ -489,7 +486,7 @@ const ROLE_KEYS: [&str; 10] = [
     "unknown_by",
 ];
 const UNKNOWN_ROLES: &str =
-    "the file does not tell what most of the memory at its peak is for: record with stacks";
+    "the role of most memory at the file's peak is unknown: record with stacks";
 const BEGAN_LATE: &str = "more than that was reserved when the recording began, so that the peak may lie before it: record \
                           from the start of the program, with more entries";
 const FEW_STEPS: &str =

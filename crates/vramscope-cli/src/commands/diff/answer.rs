@@ -14,7 +14,7 @@ use super::sides::{Pair, Side};
 use crate::output::wrap;
 use crate::report::{Cell, Column, Part, column, sum};
 
-/// The part about a pair, and its changes by call site, the largest first.
+/// The part about a pair, and its changes by call site, largest first.
 pub(super) fn part(pair: &Pair, by: Property) -> (Part, Vec<SiteChange>) {
     let Pair { before, after, .. } = pair;
     let file = match before.file == after.file {
@@ -47,7 +47,7 @@ pub(super) fn in_short(pair: &Pair, by: Property) -> (String, Vec<SiteChange>) {
     (sentence(pair, &changes, by), changes)
 }
 
-/// The sentence that Compare begins with in the page, too, and whether only one of them grows.
+/// The sentence that also begins the page's Compare, and whether only one of the sides grows.
 fn sentence(pair: &Pair, changes: &[SiteChange], by: Property) -> String {
     let Pair { before, after, .. } = pair;
     let names = match before.file == after.file {
@@ -64,7 +64,7 @@ fn sentence(pair: &Pair, changes: &[SiteChange], by: Property) -> String {
         after: all(after),
     };
     let whole = headline(names, total, changes, by);
-    // A difference that becomes larger with each step says little by its size.
+    // A difference that grows with each step says little by its size.
     let (name, growth) = match (&before.growth, &after.growth) {
         (None, Some(growth)) => (names[1], growth),
         (Some(growth), None) => (names[0], growth),
@@ -127,7 +127,7 @@ fn place(side: &Side, other: &Side) -> String {
         0 => "before the first event".to_owned(),
         moment => format!("after event {}", Count(moment.into())),
     };
-    // A moment that was given as an event number needs no other name.
+    // A moment given as an event number needs no other name.
     if side.moment.parse::<u32>().is_err() {
         text = format!("{}, {text}", side.moment);
     }

@@ -7,7 +7,7 @@ use vramscope_core::units::Bytes;
 use super::sides::Pair;
 use crate::failure::Failure;
 
-/// The number of groups named in the message.
+/// Number of groups named in the message.
 const GROUPS: usize = 3;
 
 /// The growth that is still allowed.

@@ -15,13 +15,13 @@ use crate::failure::Failure;
 use crate::report::Damage;
 use crate::subject::Subject;
 
-/// One device at one moment: all that is kept of a file.
+/// One device at one moment, reduced to what a comparison needs.
 pub(super) struct Side {
     pub(super) file: String,
     pub(super) device: DeviceIndex,
-    /// The device in titles.
+    /// The device's name in titles.
     pub(super) title: String,
-    /// Whether it is the host's memory, which is no GPU of whatever number.
+    /// Whether it is the host's memory, whose number is not a GPU's.
     pub(super) is_host: bool,
     /// The moment as the user named it.
     pub(super) moment: String,
@@ -29,7 +29,7 @@ pub(super) struct Side {
     /// Live memory at that moment, by group.
     pub(super) groups: Vec<(String, Amount)>,
     pub(super) settings: FlatSettings,
-    /// That live memory grows with each step, in words; `None` if that was not found.
+    /// Growth of live memory with each step, in words; `None` if none was found.
     pub(super) growth: Option<String>,
     pub(super) damage: Vec<Damage>,
 }
@@ -77,7 +77,7 @@ fn growth(device: Device<'_>) -> Option<String> {
 }
 
 impl Side {
-    /// What is equal of devices that belong together: a number, if they are not the host.
+    /// What devices that belong together have in common: the number, except for the host.
     fn key(&self) -> Option<DeviceIndex> {
         (!self.is_host).then_some(self.device)
     }

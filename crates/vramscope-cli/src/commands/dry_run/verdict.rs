@@ -1,4 +1,4 @@
-//! What a dry run tells: whether it fits, what the peak is made of, on which cards, and how sure that is.
+//! The result of a dry run: whether it fits, what the peak is made of, on which cards, and how sure that is.
 
 use std::path::PathBuf;
 
@@ -13,33 +13,32 @@ use vramscope_dryrun::invented::{Invented, ON_REQUEST};
 
 use crate::report::{Cell, Part, column, remark, sum};
 
-/// What a verdict is about, besides the process.
+/// What a verdict needs to know besides the process.
 pub(super) struct Circumstances<'a> {
-    /// The card.
     pub(super) device: &'a Device,
-    /// How the program ended, if not well.
+    /// How the program ended, if it failed.
     pub(super) ended: Option<String>,
-    /// What the program's other processes took of the same device at most, in bytes.
+    /// The most that the program's other processes used of the same device, in bytes.
     pub(super) others_bytes: u64,
 }
 
-/// A process of the program.
 pub(super) struct Judged {
-    /// Its snapshot.
     pub(super) path: PathBuf,
     recording: Recording,
-    /// Highest active and reserved bytes, and failed requests, of the device with the most failed, else the most reserved.
+    /// Highest active and reserved bytes, and failed requests, on the device with the most failures, or else the most
+    /// reserved.
     peaks: [u64; 3],
-    /// That device.
+    /// The device of `peaks`.
     device: DeviceIndex,
-    /// Copies to the host of what nobody computed.
+    /// Copies to the host of data that nobody computed.
     read_back: u64,
-    /// What it asked for that only a card's libraries know, besides the context.
+    /// Invented values it asked for, besides the context.
     invented: Vec<Invented>,
 }
 
 impl Judged {
-    /// Torch's own peaks and the recorded ones: a program may set the former back, and a recording may have begun late.
+    /// Combines torch's own peaks and the recorded ones: a program may reset the former, and a recording may begin
+    /// late.
     pub(super) fn of(path: PathBuf, recording: Recording) -> Self {
         let mark = recording.snapshot.dry_run();
         let told = mark.and_then(|mark| mark.get("peaks")?.as_object());
@@ -56,7 +55,7 @@ impl Judged {
                 told[1].max(history.most_reserved_bytes()),
                 told[2].max(device.failed_requests().len() as u64),
             ];
-            // What failed counts before what was reserved.
+            // Failures count before reserved memory.
             if (here[2], here[1]) > (peaks[2], peaks[1]) {
                 (peaks, highest) = (here, device.index());
             }
@@ -77,12 +76,12 @@ impl Judged {
         }
     }
 
-    /// What the verdict rests on that is neither the program's nor torch's.
+    /// The invented values behind the verdict.
     fn assumed(&self, device: &Device) -> impl Iterator<Item = Invented> {
         std::iter::once(device.context()).chain(self.invented.iter().copied())
     }
 
-    /// How far all of that together may be off, in bytes.
+    /// How far they may be off together, in bytes.
     fn spread_bytes(&self, device: &Device) -> u64 {
         self.assumed(device).map(|it| it.spread_bytes).sum()
     }
@@ -107,7 +106,7 @@ impl Judged {
         self.peaks[1] > 0 || self.peaks[2] > 0
     }
 
-    /// What it took of a device at most, in bytes, with its context: 0 if it is about another device.
+    /// The most it used of a device, in bytes, including its context; 0 if it used another device.
     pub(super) fn taken_of(&self, other: &Self, card: &Device) -> u64 {
         match self.device == other.device {
             true => self.peaks[1] + card.context().bytes,
@@ -124,7 +123,7 @@ impl Judged {
         self.peaks[2] == 0
     }
 
-    /// The verdict in words, and whether it fits, if that can be told.
+    /// The verdict in words, and whether it fits, if that is known.
     fn verdict(&self, run: &Circumstances<'_>) -> (String, Cell) {
         let [_, reserved, failed] = self.peaks;
         let device = run.device;
@@ -172,7 +171,6 @@ impl Judged {
         }
     }
 
-    /// The answer.
     pub(super) fn part(&mut self, run: &Circumstances<'_>) -> Part {
         let [active, reserved, failed] = self.peaks;
         let device = run.device;
@@ -218,8 +216,8 @@ impl Judged {
         part
     }
 
-    /// On which cards it fits: surely not where what is live has no room. Kernels of another generation may need other
-    /// workspaces.
+    /// The cards on which it fits: certainly not those too small for the live memory. Kernels of another generation may
+    /// need other workspaces.
     fn cards(&self, part: &mut Part, run: &Circumstances<'_>) {
         let [active, reserved, failed] = self.peaks;
         let ran_on = run.device;
@@ -274,7 +272,7 @@ fn roles(part: &mut Part, roles: &PeakRoles) {
     part.table("roles", "", &columns, rows.collect());
 }
 
-/// What the verdict rests on that is neither the program's nor torch's.
+/// The invented values behind the verdict.
 fn assumed(part: &mut Part, all: impl Iterator<Item = Invented>) {
     let row = |it: Invented| {
         let basis = format!("{:?}", it.basis).to_lowercase();
@@ -372,7 +370,7 @@ mod tests {
         );
     }
 
-    /// A convolution's workspace is a guess, which weighs more than what is known of the context.
+    /// A convolution's workspace is a guess, which outweighs what is known of the context.
     #[test]
     fn what_was_asked_for_says_how_sure_it_is() {
         let device = Device::of(Card::called("rtx4090").unwrap()).unwrap();

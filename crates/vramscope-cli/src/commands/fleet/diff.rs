@@ -11,7 +11,7 @@ use super::{Chosen, DiffOptions, ranges};
 use crate::failure::Failure;
 use crate::report::{Cell, Column, Part, column, sum};
 
-/// How a rank differs from another: if none is named, how the odd one or the highest differs from the median.
+/// How a rank differs from another; if none is named, how the odd one or the highest differs from the median.
 pub(super) fn diff(chosen: &Chosen, options: &DiffOptions) -> Result<Part, Failure> {
     let fleet = &chosen.fleet;
     let Some(all) = ranks(fleet) else {
@@ -65,7 +65,7 @@ pub(super) fn diff(chosen: &Chosen, options: &DiffOptions) -> Result<Part, Failu
     Ok(part)
 }
 
-/// The row of a rank's number, and of a device of it, which an option says.
+/// The row of the rank, and of its device, that an option names.
 fn numbered(
     chosen: &Chosen,
     number: u32,
@@ -109,7 +109,7 @@ fn numbered(
     }
 }
 
-/// Numbers in order, each once.
+/// Distinct numbers in order.
 fn distinct(numbers: impl Iterator<Item = u32>) -> String {
     let numbers: BTreeSet<u32> = numbers.collect();
     ranges(&Vec::from_iter(numbers))

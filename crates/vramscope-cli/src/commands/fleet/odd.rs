@@ -8,9 +8,9 @@ use super::diff::{change_row, setting_row};
 use super::{Chosen, text_or_none};
 use crate::report::{Cell, Column, Part, column, detail, sum};
 
-/// Call sites of each odd rank.
+/// Number of call sites listed for each odd rank.
 const SITES: usize = 10;
-/// Odd ranks whose call sites are told, of those that are odd in bytes.
+/// Number of odd ranks whose call sites are listed, among those that are odd in bytes.
 const WITH_SITES: usize = 10;
 
 pub(super) fn part(chosen: &Chosen) -> Part {
@@ -46,7 +46,7 @@ pub(super) fn part(chosen: &Chosen) -> Part {
     setting_table(&mut part, chosen, &found);
     if chosen.fleet.ranks.len() < 3 {
         part.notes
-            .push("Of fewer than three ranks none can be told to be the odd one.".to_owned());
+            .push("With fewer than three ranks, none can be called odd.".to_owned());
     } else if found.ranks.is_empty() {
         part.notes.push("No rank is odd.".to_owned());
     }
@@ -59,7 +59,7 @@ pub(super) fn part(chosen: &Chosen) -> Part {
     part
 }
 
-/// Where the highest rank is far above the median but not odd by its peak: how far it is, and how near to the threshold.
+/// If the highest rank is far above the median but not odd by its peak: how far it is, and how near to the threshold.
 fn highest(chosen: &Chosen, found: &Odd) -> Option<String> {
     let highest = found.peaks.highest();
     let is_odd = |odd: &OddRank| {
@@ -163,7 +163,7 @@ fn site_table(part: &mut Part, chosen: &Chosen, found: &Odd) {
     }
 }
 
-/// The rank's number, and what else tells it apart.
+/// The rank's number, and what else distinguishes it.
 fn head(chosen: &Chosen, odd: &OddRank) -> Vec<Cell> {
     let number = chosen.fleet.ranks[odd.rank].place.rank;
     let mut head = vec![Cell::Number(number.into())];
@@ -247,12 +247,12 @@ mod tests {
         assert_eq!(told(&[100, 101, 102, 103]), None);
         // It is in the table of odd ranks.
         assert_eq!(told(&[100, 101, 102, 103, 900]), None);
-        // Of two ranks none is odd, and of none that hold nothing.
+        // Of two ranks neither is odd, nor are ranks that hold nothing.
         assert_eq!(told(&[100, 900]), None);
         assert_eq!(told(&[0, 0, 0]), None);
     }
 
-    /// Also where others come before, which are odd in other ways.
+    /// Even if ranks that are odd in other ways come before.
     #[test]
     fn call_sites_are_of_ranks_that_are_odd_in_bytes() {
         let mut chosen = of_peaks(&[100; 60]);

@@ -22,7 +22,7 @@ const COLUMNS: [Column; 13] = [
     column("call_site", ""),
 ];
 
-/// Which ranks failed, the first in time first.
+/// The ranks that failed, earliest first.
 pub(super) fn oom(chosen: &Chosen) -> Part {
     let found = ooms(&chosen.fleet);
     let mut part = chosen.part();

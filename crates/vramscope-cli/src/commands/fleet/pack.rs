@@ -1,9 +1,9 @@
 //! `vramscope fleet pack`: many snapshots as one dataset.
 //!
-//! `plan` finds the snapshots and their places, `share` tells which of them this process packs, `dataset` knows the folder,
-//! `snapshot` packs one of them, and `told` has the answer. A snapshot's piece is written last: its presence says that the
-//! snapshot is packed. Whoever sees the pieces of all snapshots after its share makes the overview of them. The process
-//! that ends last does, and where two do, both write the same.
+//! `plan` finds the snapshots and their places, `share` decides which of them this process packs, `dataset` knows the
+//! folder's layout, `snapshot` packs one of them, and `told` makes the answer. A snapshot's piece is written last, so
+//! its presence means that the snapshot is packed. A process that finds the pieces of all snapshots after its share
+//! makes the overview. That is the process that ends last; if two do it, both write the same.
 
 mod dataset;
 mod plan;
@@ -30,35 +30,35 @@ use crate::report;
 
 /// Write snapshots of many ranks as a dataset: Parquet for SQL, and an overview
 ///
-/// Reads all snapshots, several at once, and writes a folder with tables for every rank and an overview of all. Snapshots
-/// that are in it already and did not change are left out; what was interrupted goes on, and what is damaged is written
-/// again. A job may be packed bit by bit: those whose rank or job changes by others are packed again. Several processes,
-/// also of several machines with a shared file system, can pack into the same folder at once, each a share of the same
-/// snapshots; the one that ends last makes the overview.
+/// Reads all snapshots, several at once, and writes a folder with tables for every rank and an overview of all.
+/// Unchanged snapshots that are already packed are left out; interrupted work continues, and damaged files are written
+/// again. A job may be packed bit by bit: snapshots whose rank or job changes because of others are packed again.
+/// Several processes, even on several machines with a shared file system, can pack into the same folder at once, each a
+/// share of the same snapshots; the one that ends last makes the overview.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Snapshots, or folders of them; also patterns such as 'runs/*/rank*.pickle'
     #[arg(required_unless_present = "finish", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// The folder to write, which may be there already
+    /// The folder to write, which may already exist
     #[arg(short, long, value_name = "DATASET")]
     output: PathBuf,
-    /// Take the rank from the names of snapshots by a regular expression: from its first group, or from groups named
+    /// Extract the rank from the names of snapshots by a regular expression: from its first group, or from groups named
     /// rank, local_rank, step, host and job
     #[arg(long, value_name = "REGEX", value_parser = RankNames::parse)]
     rank_from: Option<RankNames>,
     /// Memory limit for snapshots that are read at once
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "4GiB")]
     memory: Size,
-    /// Pack only a share of the snapshots: 2/8 is the second of eight. If not given, what srun or torchrun tell the processes
-    /// that they start, else all
+    /// Pack only a share of the snapshots: 2/8 is the second of eight. By default the share that srun or torchrun gives
+    /// this process, or else all
     #[arg(long, value_name = "N/M", value_parser = Share::parse)]
     share: Option<Share>,
     /// Remove ranks whose snapshots are not among SOURCES
     #[arg(long)]
     prune: bool,
-    /// Make the overview of what is packed, where processes that had other shares are gone
+    /// Make the overview from what is packed, if processes with other shares are gone
     #[arg(long, conflicts_with_all = ["sources", "share", "prune", "rank_from"])]
     finish: bool,
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         Some(share) => (share, None),
         None => Share::of_launcher(),
     };
-    // Before a folder is made for them.
+    // Before a folder is created for them.
     let files = plan::files(&options.sources)?.into_iter();
     let files: Vec<PathBuf> = files.collect::<Result<_, _>>()?;
     let dataset = Dataset::open(&options.output)?;
@@ -113,7 +113,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     inputs::report_all(failures.chain(printed.err()))
 }
 
-/// Makes the overview of what is packed, whatever is missing.
+/// Makes the overview from what is packed, whatever is missing.
 fn finish(options: &Options) -> Result<(), Failure> {
     let dataset = Dataset::open(&options.output)?;
     let known = dataset.known();
@@ -129,7 +129,7 @@ fn finish(options: &Options) -> Result<(), Failure> {
     )
 }
 
-/// Packs snapshots into a folder that is there for a question only. Returns why some cannot be read, if others can.
+/// Packs snapshots into a temporary folder for one question. Returns why some cannot be read, if others can.
 ///
 /// # Errors
 /// When none can be read, or the folder cannot be written.
@@ -167,7 +167,6 @@ pub(crate) fn for_a_question(
     }
 }
 
-/// The work of this process.
 struct Work<'a> {
     dataset: &'a Dataset,
     sources: Sources,
@@ -177,15 +176,15 @@ struct Work<'a> {
     is_pruned: bool,
 }
 
-/// What became of it.
+/// The result of the work.
 #[derive(Default)]
 struct Done {
     packed: Vec<Packed>,
-    /// Snapshots of the share that were in the dataset and did not change.
+    /// Snapshots of the share that were already packed and did not change.
     unchanged: usize,
-    /// Snapshots that are not packed as they are now: those of other shares, as long as these are at it.
+    /// Snapshots that are not packed in their current version; other processes may still be packing them.
     missing: usize,
-    /// Snapshots of the dataset that should have another place beside these, but cannot be packed again.
+    /// Snapshots of the dataset that should move to another place because of these, but cannot be packed again.
     stuck: usize,
     /// Snapshots of the dataset that are not among the sources, and stay.
     others: usize,
@@ -194,11 +193,11 @@ struct Done {
 }
 
 impl Work<'_> {
-    /// Packs what is not packed yet of the share. What others packed meanwhile may change places. Also returns all pieces
-    /// as they were after that.
+    /// Packs the part of the share that is not packed yet. Snapshots that others packed meanwhile may change places.
+    /// Also returns all pieces as they were afterwards.
     fn all(&self) -> Result<(Done, Known), Failure> {
         let mut done = Done::default();
-        // Whatever others do, a snapshot is looked at once in each place.
+        // Whatever others do, a snapshot is packed at most once in each place.
         let mut seen: HashSet<Spot> = HashSet::new();
         loop {
             let known = self.dataset.known();
@@ -219,14 +218,14 @@ impl Work<'_> {
     }
 
     fn plan(&self, known: &Known) -> Result<Plan, Failure> {
-        // What is to go changes no place.
+        // Snapshots that will be removed change no place.
         let beside = known.values().flatten().filter(|_| !self.is_pruned);
         plan::plan(&self.sources, self.dataset, beside, self.rank_from)
     }
 
     fn is_unchanged(&self, item: &Item, known: &Known) -> bool {
         let pieces = known.get(&item.source.path).map_or(&[][..], Vec::as_slice);
-        // What could not be read may be readable now, without another date: permissions.
+        // An unreadable file may be readable now without a new date, if permissions changed.
         let is_whole =
             |piece: &Piece| !piece.is_unreadable() && self.dataset.has_tables(&piece.spot);
         is_packed(item, known) && pieces.iter().all(is_whole)
@@ -245,7 +244,7 @@ impl Work<'_> {
                 match outcome {
                     Ok(packed) => done.packed.push(packed),
                     Err(snapshot::Failed::Read(failure)) => done.failures.push(failure),
-                    // A dataset that cannot be written ends it all.
+                    // Stop if the dataset cannot be written.
                     Err(snapshot::Failed::Write(failure)) => return Err(failure),
                 }
             }
@@ -253,7 +252,7 @@ impl Work<'_> {
         })
     }
 
-    /// All that is packed. Where nothing is missing any more, it is written as the overview.
+    /// Everything packed so far. If nothing is missing, it is written as the overview.
     fn overview(&self, mut known: Known, done: &mut Done) -> Result<Fleet, Failure> {
         let is_other = |path: &str| !self.sources.has(path);
         done.others = known.keys().filter(|path| is_other(path)).count();
@@ -271,7 +270,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether a snapshot is packed as it is now, or known to be unreadable.
+/// Whether a snapshot is packed in its current version, or known to be unreadable.
 fn is_packed(item: &Item, known: &Known) -> bool {
     match known.get(&item.source.path).map(Vec::as_slice) {
         Some([piece]) => piece.is_of(item),

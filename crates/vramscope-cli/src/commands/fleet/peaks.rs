@@ -26,7 +26,7 @@ const COLUMNS: [Column; 14] = [
     column("file", ""),
 ];
 
-/// How high each rank peaks.
+/// The peak of each rank.
 pub(super) fn peaks(chosen: &Chosen) -> Part {
     let mut part = chosen.part();
     let Some(found) = questions::peaks(&chosen.fleet) else {
@@ -76,12 +76,12 @@ fn facts(part: &mut Part, found: &Peaks) {
     }
 }
 
-/// Where the values are, beside the median.
+/// Where the values lie, besides the median.
 fn about(usual: &Usual) -> String {
     let (lowest, highest) = (Bytes(usual.lowest), Bytes(usual.highest));
     match usual.spread {
         _ if usual.lowest == usual.highest => "on every rank".to_owned(),
-        0 => format!("from {lowest} to {highest}; it is the same on at least half of the ranks"),
+        0 => format!("from {lowest} to {highest}; equal on at least half of the ranks"),
         spread => format!(
             "from {lowest} to {highest}; at least half of the ranks are within {} of it",
             Bytes(spread)
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(told(&[8, 8, 8]), "on every rank");
         assert_eq!(
             told(&[8, 8, 8, 16]),
-            "from 8 B to 16 B; it is the same on at least half of the ranks"
+            "from 8 B to 16 B; equal on at least half of the ranks"
         );
         assert_eq!(
             told(&[8, 9, 11, 16]),

@@ -9,7 +9,7 @@ use vramscope_core::units::Bytes;
 use super::Chosen;
 use crate::report::{Cell, Column, Part, column, detail};
 
-/// Odd ranks that a row names.
+/// Number of odd ranks named in a row.
 const NAMED: usize = 4;
 
 /// What each call site holds.
@@ -46,7 +46,7 @@ pub(super) fn part(chosen: &Chosen, figure: SiteFigure) -> Part {
     part
 }
 
-/// The columns of a spread, without the call site.
+/// The cells of a spread, without the call site.
 fn spread_cells(chosen: &Chosen, spread: &SiteSpread) -> Vec<Cell> {
     let number = |row: usize| u64::from(chosen.fleet.ranks[row].place.rank);
     let usual = &spread.usual;
@@ -72,7 +72,7 @@ fn spread_cells(chosen: &Chosen, spread: &SiteSpread) -> Vec<Cell> {
     ]
 }
 
-/// The device of a rank, where its snapshot has several.
+/// The device of a rank, if its snapshot has several.
 fn device(chosen: &Chosen, row: usize) -> Cell {
     let (device, _) = chosen.apart(row);
     Cell::or_none(device, |device| Cell::Number(device.into()))
@@ -143,7 +143,7 @@ pub(super) fn leaks(chosen: &Chosen) -> Part {
             counted(found.ranks_with_steps, "rank")
         )),
         (known, false) if known < chosen.cohort.ranks => part.notes.push(format!(
-            "What a step leaves is told of the {} with steps; what is there at the end, of all.",
+            "Memory left by a step covers the {} with steps; memory at the end covers all.",
             counted(known, "rank")
         )),
         _ => {}

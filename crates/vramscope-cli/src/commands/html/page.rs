@@ -9,8 +9,8 @@
 //!                                 <script data-part="…"> gzip as base64: the wasm programs and their glue
 //!                                 <script data-file="NAME"> a packed snapshot as base64
 //! ```
-//! `www/page.js` finds the parts and files by these attributes. A policy forbids the page to load or send
-//! anything: only its own script may run, and what that makes (`blob:`).
+//! `www/page.js` finds the parts and files by these attributes. A policy forbids the page to load or send anything:
+//! only its own script and what that creates (`blob:`) may run.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ const LEFT_OUT: [&str; 3] = [
     "<link rel=\"modulepreload\"",
 ];
 
-/// The programs of the page: of each the script loads a module, and the JavaScript around it.
+/// The page's programs: the script loads a wasm module and its JavaScript for each.
 const PROGRAMS: [&str; 2] = ["vramscope_app", "vramscope_worker"];
 
 /// A snapshot to put into the page.
@@ -54,7 +54,7 @@ impl Embedded {
     }
 }
 
-/// Builds the page with files in it. `shown` is the page's address at its start.
+/// Builds the page with files in it. `shown` is the address to open first.
 ///
 /// # Errors
 /// When a part of the page that is built into this program is missing.
@@ -110,8 +110,8 @@ fn push_data(html: &mut String, page: &Page, files: &[Embedded]) -> Result<(), F
     Ok(())
 }
 
-/// The word by which the policy knows the page's own script. Equal files make equal pages, so it is no random one but a
-/// hash of all that others chose in the page: none of that can contain its own hash.
+/// The word by which the policy recognises the page's own script. Equal files make equal pages, so it is not random but
+/// a hash of all content in the page that others chose: none of that can contain its own hash.
 fn nonce(files: &[Embedded], shown: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     let of_files = files
@@ -124,7 +124,7 @@ fn nonce(files: &[Embedded], shown: &str) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// The content security policy. Nothing is loaded from anywhere: `default-src` covers all that is not named.
+/// The content security policy. Nothing is loaded from anywhere: `default-src` covers everything not named.
 fn policy(nonce: &str) -> String {
     format!(
         "\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-{nonce}' \

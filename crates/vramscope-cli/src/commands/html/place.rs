@@ -18,7 +18,7 @@ pub(super) fn place(
     };
     let range = range.map(|text| device.range(text)).transpose()?;
     let cursor = at.map(|text| device.moment(text)).transpose()?;
-    // Why a request failed is told by its stack.
+    // The stack of a failed request explains it.
     let has_failed = |moment: &u32| device.failed_requests().contains(moment);
     Ok(DevicePlace {
         device: unless_first(subject, device.index()),
@@ -49,7 +49,7 @@ mod tests {
         Subject::load(&fixtures.join(name), None).unwrap()
     }
 
-    /// Reads a place as the page reads it from its address.
+    /// Parses a place as the page does.
     fn read(place: DevicePlace) -> DevicePlace {
         let file = FileKey {
             name: "a.pickle".to_owned(),

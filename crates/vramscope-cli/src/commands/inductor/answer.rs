@@ -6,7 +6,7 @@ use vramscope_inductor::{BufferKind, Graph, Method, Order, Timeline};
 use super::{Answered, OrderWord};
 use crate::report::{Cell, Column, Part, column, detail, sum};
 
-/// The answer about a file's graphs. A single graph gets more detail, and its full order if asked for.
+/// The answer about a file's graphs. A single graph gets more detail, and its full order if requested.
 pub(super) fn part(graphs: &[Answered<'_>], order: Option<OrderWord>, file: &str) -> Part {
     let mut part = Part {
         file: file.to_owned(),
@@ -61,7 +61,7 @@ fn verdict(graph: &Answered<'_>) -> &'static str {
     match (graph.search.is_optimal(), graph.search.is_done()) {
         (true, _) => "no order needs less",
         (false, false) => "a longer --time may find less",
-        (false, true) => "all was tried that memory allows",
+        (false, true) => "everything was tried that memory allows",
     }
 }
 

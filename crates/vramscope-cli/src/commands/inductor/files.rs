@@ -1,4 +1,4 @@
-//! Finds the files that contain graphs. The library does not touch files, so folders are walked here.
+//! Finds the files that contain graphs. The library does not touch files, so folders are searched here.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::input::{display_name, is_stdin, open_file};
 use crate::output;
 
-/// Deepest level of folders that is searched. tlparse uses one level.
+/// Maximum depth of folders that is searched. tlparse uses one level.
 const DEEPEST: usize = 4;
 
-/// Most files that are opened, so that a folder named by mistake is not read for hours.
+/// Maximum number of files opened, so that a folder named by mistake is not read for hours.
 const MOST_FILES: usize = 20_000;
 
 /// The files to read, sorted by name.
@@ -36,7 +36,7 @@ pub(super) fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         if search.left == 0 {
             let folder = path.display();
             output::warn(&format!(
-                "{folder} has more than {MOST_FILES} files, and the others are not looked into: name the folder with the graphs"
+                "{folder} has more than {MOST_FILES} files, and the others were not searched: name the folder with the graphs"
             ));
         }
         if search.files.is_empty() {

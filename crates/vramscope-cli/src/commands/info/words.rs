@@ -1,4 +1,4 @@
-//! Lines of `info` that join several figures.
+//! Lines of `info` that combine several figures.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use vramscope_core::units::{Bytes, Count};
 pub(super) fn format(source: &Source) -> String {
     let names: Vec<_> = source.containers.iter().map(ToString::to_string).collect();
     let (names, size) = (names.join(" > "), Bytes(source.file_bytes));
-    // A file that no pickle was packed into, as a cut, has no such size.
+    // A file with no pickle packed into it, such as a cut, has no such size.
     let is_packed = source.containers.len() > 1;
     match source.decoded_bytes {
         decoded if is_packed && ![0, source.file_bytes].contains(&decoded) => {
@@ -41,7 +41,7 @@ pub(super) fn captured(capture: &Capture) -> String {
     let read = capture.read_us.filter(|_| is_running).and_then(date);
     let process = Some(capture.process).filter(|&process| process > 0);
     let ended = match capture.ended {
-        Ended::InOrder => "it ended in an orderly way",
+        Ended::InOrder => "it ended normally",
         Ended::WithoutNotice => "it was killed or crashed",
         Ended::Running => "it was still running",
         Ended::RecorderFailed => "the recorder failed before its end",
@@ -90,7 +90,7 @@ pub(super) fn allocations(of: &DeviceSummary) -> String {
         .join(", ")
 }
 
-/// When the peak was, and of how many allocations.
+/// When the peak was, and in how many allocations.
 pub(super) fn peak(of: &DeviceSummary) -> String {
     let (peak, allocations) = (&of.peak, counted(of.peak.allocations, "allocation"));
     let at = of
@@ -108,7 +108,7 @@ pub(super) fn peak(of: &DeviceSummary) -> String {
     }
 }
 
-/// What a final state is of; empty if of nothing.
+/// What a final state consists of; empty if it has nothing.
 pub(super) fn state(of: &StateSummary) -> String {
     let (segments, blocks) = (counted(of.segments, "segment"), counted(of.blocks, "block"));
     match (of.segments, of.streams.len()) {

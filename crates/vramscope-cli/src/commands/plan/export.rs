@@ -21,7 +21,7 @@ pub(super) enum Export {
     /// A folder, for all problems.
     Folder {
         path: PathBuf,
-        /// The beginning of the file names of each snapshot, by the snapshot's name.
+        /// The prefix of the file names for each snapshot, by the snapshot's name.
         stems: HashMap<String, String>,
     },
 }
@@ -82,7 +82,7 @@ impl Export {
     }
 }
 
-/// The beginning of the file names of each snapshot: its own name, with its folder if two have the same name.
+/// The prefix of the file names for each snapshot: its own name, with its folder if two have the same name.
 fn stems(files: &[PathBuf]) -> Result<HashMap<String, String>, Failure> {
     let of = |file: &PathBuf| match is_stdin(file) {
         true => "snapshot".to_owned(),

@@ -29,7 +29,6 @@ pub(super) fn parse_size(text: &str) -> Result<Size, String> {
         .ok_or_else(|| "expected WIDTHxHEIGHT in pixels, e.g. 1600x900".to_owned())
 }
 
-/// The unit of the x axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Axis {
     /// Events, evenly spaced
@@ -48,7 +47,6 @@ impl Axis {
     }
 }
 
-/// The colours of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Surroundings {
     /// Dark text on a light background
@@ -67,18 +65,17 @@ impl Surroundings {
     }
 }
 
-/// The allocations in a flame graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum What {
-    /// Live at a moment (--at; the peak if not given)
+    /// Live at a moment (--at; by default the peak)
     Live,
-    /// Allocated in a range (--range; the whole recording if not given)
+    /// Allocated in a range (--range; by default the whole recording)
     Allocated,
     /// Allocated in a range and still live at its end
     Retained,
 }
 
-/// The property by which frames are merged.
+/// How frames are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Frames {
     /// The same line
@@ -106,7 +103,7 @@ impl Frames {
     }
 }
 
-/// The frames that are shown.
+/// Which frames are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Left {
     /// All frames
@@ -169,7 +166,6 @@ impl Form {
     }
 }
 
-/// Picture formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(super) enum Format {
     /// Pixels
@@ -180,7 +176,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Finds the format of a file's ending.
+    /// Finds the format for a file extension.
     pub(super) fn of(ending: &str) -> Option<Self> {
         match ending.to_ascii_lowercase().as_str() {
             "png" => Some(Self::Png),

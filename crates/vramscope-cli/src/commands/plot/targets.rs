@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::output::unwritten;
 
-/// The destination of one picture.
 pub(super) struct Target {
     pub(super) format: Format,
     pub(super) destination: Destination,
@@ -27,7 +26,7 @@ impl Target {
 /// One target per file; creates the folder if the output is one.
 ///
 /// # Errors
-/// When several pictures have no folder to go to, or the ending is unknown.
+/// When several pictures have no folder to go to, or the extension is unknown.
 pub(super) fn targets(options: &Options, files: &[PathBuf]) -> Result<Vec<Target>, Failure> {
     let path = &options.output;
     let chosen = options.format.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The options as the description of a view.
+//! Turns the options into the description of a view.
 
 use vramscope_core::analysis::properties::Property;
 use vramscope_core::analysis::search::filter::parse_decimal;
@@ -36,7 +36,7 @@ pub(super) fn view(
     })
 }
 
-/// What the colours mean: what the user chose, or else what the page would.
+/// What the colours mean: the user's choice, or else the page's default.
 fn colours(options: &Options, usual: Property, picture: Option<Picture>) -> Property {
     match options.colour {
         Some(chosen) => chosen,

@@ -1,4 +1,4 @@
-//! Puts a query to the engine: finds the tables, or makes them of snapshots in a temporary folder.
+//! Runs a query: finds the tables, or makes them from snapshots in a temporary folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ use crate::inputs;
 use crate::output;
 use crate::temporary::PassingFolder;
 
-/// A wrong query is shown with its place marked, if its line is not longer than this.
+/// A wrong query is shown with the place marked, if its line is not longer than this.
 const LONGEST_LINE: usize = 200;
 
 pub(super) fn run(options: &Options) -> Result<(), Failure> {
@@ -37,10 +37,10 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     inputs::report_all(failures.into_iter().chain(asked.err()))
 }
 
-/// Fails if the answer would be written over what is asked: over a snapshot, also in a folder that is named, or into a
+/// Fails if the answer would overwrite its input: a snapshot, even inside a folder that is named, or a file of a
 /// dataset.
 fn check(destination: &Destination, asked: &[PathBuf]) -> Result<(), Failure> {
-    // What cannot be found is told when it is read.
+    // Missing files are reported when they are read.
     let found = |path| inputs::files(slice::from_ref(path)).unwrap_or_default();
     let files: Vec<_> = asked.iter().flat_map(found).collect();
     destination::check([destination], &files)?;
@@ -61,7 +61,7 @@ fn text(sql: &str, files: &[PathBuf]) -> Result<String, Failure> {
     if sql != "-" {
         return match Path::new(sql).exists() {
             true => Err(Failure::Usage(format!(
-                "{sql} is no query but a file: the query comes first, then what it is about"
+                "{sql} is a file, not a query: the query comes first, then the files"
             ))),
             false => Ok(sql.to_owned()),
         };
@@ -113,8 +113,8 @@ fn ask(
     }
 }
 
-/// The most memory that a query within its limit takes, in bytes: the engine does not count the copies that it joins and sorts,
-/// nor what each thread reads and computes at a time.
+/// The most memory that a query within its limit uses, in bytes: the engine does not count the copies that it joins and
+/// sorts, nor what each thread is reading and computing.
 #[cfg(unix)]
 fn most_bytes(settings: &Settings) -> u64 {
     const BESIDE: u64 = 512 << 20;
@@ -126,7 +126,7 @@ fn most_bytes(settings: &Settings) -> u64 {
         .saturating_add(uncounted)
 }
 
-/// The dataset that is named, or one made of snapshots; and what failed among several of these.
+/// The dataset that is named, or one made from snapshots; and what failed for some of these.
 fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), Failure> {
     let found = |path: &Path| {
         let doing = format!("cannot read the folder {}", path.display());
@@ -155,7 +155,7 @@ fn dataset(options: &Options, folder: &Path) -> Result<(Dataset, Vec<Failure>), 
     Ok((found(folder)?, failures))
 }
 
-/// Warns where the tables of a dataset have other ranks than its overview: each has a row in `ranks`.
+/// Warns if the tables of a dataset have other ranks than its overview, in which each has a row in `ranks`.
 fn warn_of_missing(dataset: &Path, tables: &[String]) {
     let Ok(Some(fleet)) = inputs::overview(&dataset.join(OVERVIEW)) else {
         return;
@@ -178,7 +178,7 @@ fn warn_of_missing(dataset: &Path, tables: &[String]) {
     }
 }
 
-/// The words for an error, with its place in the query.
+/// The message for an error, with its place in the query.
 fn failure(error: Error, sql: &str, options: &Options) -> Failure {
     let place = error.place;
     let message = match place {

@@ -1,4 +1,4 @@
-//! How to ask another program the same: a dataset is plain Parquet.
+//! How to run the same query in another program: a dataset is plain Parquet.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use vramscope_core::tables::dataset::DatasetTable;
 use crate::harmless::{self, quoted};
 use crate::inputs::is_dataset;
 
-/// The lines to paste into a shell: a dataset of the files, if they are none, then the query.
+/// The lines to paste into a shell: make a dataset of the files, unless they are one, then run the query.
 pub(super) fn in_duckdb(sql: &str, files: &[PathBuf]) -> String {
     let (packed, dataset) = match files {
         [dataset] if is_dataset(dataset) => (String::new(), dataset.as_path()),

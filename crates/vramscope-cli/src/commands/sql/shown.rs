@@ -1,4 +1,4 @@
-//! Prints the answer to a query: text as a table, JSON and CSV row by row while they are computed.
+//! Prints the answer to a query: text as a table, JSON and CSV row by row as they are computed.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use crate::report::{
     self, Cell, Part, Rest, SCHEMA, column, rows_shown, write_cell, write_csv_text,
 };
 
-/// Prints all rows, or as many as are asked for, of an answer about `files`.
+/// Prints all rows of an answer about `files`, or as many as requested.
 pub(super) fn print(
     answer: Answer<'_>,
     files: &[String],
@@ -35,7 +35,6 @@ pub(super) fn print(
     }
 }
 
-/// Prints how a query is answered.
 pub(super) fn explain(lines: &[String], show: Show) -> Result<(), Failure> {
     if show.json {
         let document = json!({
@@ -55,10 +54,11 @@ pub(super) fn explain(lines: &[String], show: Show) -> Result<(), Failure> {
     output::print(&lines.collect::<String>())
 }
 
-/// The rows that text shows, as a table.
+/// The rows shown as text, as a table.
 fn part(answer: Answer<'_>, files: &[String], show: Show) -> Result<Part, Error> {
     let columns = answer.columns();
-    // All of one more than are shown may be shown; so they are kept until it is known how many there are.
+    // One more row than is shown must be read to know whether any are left out; if there is only one more, all are
+    // shown.
     let most = rows_shown(usize::MAX, show).saturating_add(1);
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let mut total = 0;
@@ -75,7 +75,7 @@ fn part(answer: Answer<'_>, files: &[String], show: Show) -> Result<Part, Error>
     })?;
     rows.truncate(rows_shown(total, show));
     keep_columns(&mut rows, columns.len());
-    // The report's columns have names of the program. It prints one answer, so these may stay.
+    // The report's columns have static names. This prints a single answer, so the names may be leaked.
     let named = |Column { name, .. }: &Column| -> &'static str { name.clone().leak() };
     let shown: Vec<_> = columns
         .iter()
@@ -102,7 +102,7 @@ fn part(answer: Answer<'_>, files: &[String], show: Show) -> Result<Part, Error>
     Ok(part)
 }
 
-/// Has empty columns shown: the report omits those without a value, and each of these was asked for.
+/// Keeps empty columns: the report omits columns without a value, but the query selected these.
 fn keep_columns(rows: &mut [Vec<Cell>], columns: usize) {
     for place in 0..columns {
         if rows.iter().all(|row| matches!(row[place], Cell::None))
@@ -113,7 +113,7 @@ fn keep_columns(rows: &mut [Vec<Cell>], columns: usize) {
     }
 }
 
-/// The names of files for a heading.
+/// File names for a heading.
 fn in_short(files: &[String]) -> String {
     const NAMED: usize = 3;
     let more = files.len().saturating_sub(NAMED);
@@ -143,7 +143,7 @@ fn write_json(
         "columns": described.collect::<Vec<_>>(),
     });
     let mut out = HarmlessJson::new(out);
-    // The rows follow in the same object, each on a line of its own.
+    // The rows follow in the same object, each on its own line.
     let head = head.to_string();
     let open = head.trim_end_matches('}');
     write!(out, "{open},\"rows\":[").map_err(unwritten)?;
@@ -189,7 +189,7 @@ fn write_csv(
     Ok(())
 }
 
-/// Writes the rows that are shown, with their number. Returns how many those are, and how many there are.
+/// Writes the rows to be shown, with their number. Returns how many were shown, and how many there are.
 fn each_shown(
     answer: Answer<'_>,
     show: Show,
@@ -232,7 +232,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// A cell for text: floating-point numbers with six digits, and with all of those before the point.
+/// A cell for text: floating-point numbers with six digits, or more if the integer part is longer.
 fn rounded(value: &Value, column: &Column) -> Cell {
     match value {
         Value::Real(number) => {
@@ -246,8 +246,8 @@ fn rounded(value: &Value, column: &Column) -> Cell {
     }
 }
 
-/// What the engine calls the least, the most or the sum of a column, `max(events.live_bytes)`, without the function: it
-/// is in the column's unit.
+/// The column inside an aggregate's name: `events.live_bytes` for `max(events.live_bytes)`. Minimum, maximum and sum
+/// are in the column's unit.
 fn without_function(name: &str) -> &str {
     let inside = ["min(", "max(", "sum("].iter().find_map(|function| {
         let inside = name.strip_prefix(function)?.strip_suffix(')')?;
@@ -257,7 +257,7 @@ fn without_function(name: &str) -> &str {
     inside.unwrap_or(name)
 }
 
-/// A value as a cell: what its column's name says is a size, an address, a duration or a share is one.
+/// A value as a cell. The column's name decides whether it is a size, an address, a duration or a share.
 fn cell(value: &Value, column: &Column) -> Cell {
     let is = |unit: &str| {
         let name = without_function(&column.name);
@@ -282,7 +282,7 @@ fn cell(value: &Value, column: &Column) -> Cell {
             Err(_) => match i64::try_from(*number) {
                 Ok(number) if is("bytes") => Cell::BytesChange(number),
                 Ok(number) => Cell::NumberChange(number),
-                // A sum that is larger than numbers of JSON and of cells.
+                // A sum beyond the range of JSON's and the cells' numbers.
                 Err(_) => Cell::Text(number.to_string()),
             },
         },

@@ -1,4 +1,4 @@
-//! `vramscope sql --tables`: what tables there are, and what their columns mean, from where core defines them.
+//! `vramscope sql --tables`: the tables and the meaning of their columns, as defined in core.
 
 use std::io::{self, Write};
 
@@ -18,11 +18,10 @@ struct Document {
     tables: Vec<Described>,
 }
 
-/// A table.
 #[derive(Serialize)]
 struct Described {
     name: &'static str,
-    /// What a row is.
+    /// What a row represents.
     meaning: &'static str,
     columns: Vec<Column>,
 }
@@ -88,7 +87,7 @@ impl Column {
         }
     }
 
-    /// Its type with the unit.
+    /// The type with the unit.
     fn typed(&self) -> String {
         match self.unit {
             Some(unit) => format!("{}, {unit}", self.kind),

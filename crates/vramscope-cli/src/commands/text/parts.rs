@@ -1,4 +1,4 @@
-//! The parts of an answer about a text: all failures, then the first of them in full.
+//! The parts of an answer about a text: all failures, then the first ones in full.
 
 use vramscope_core::units::Bytes;
 use vramscope_text::{
@@ -8,10 +8,10 @@ use vramscope_text::{
 
 use crate::report::{Cell, Column, Part, column, detail, remark};
 
-/// Most rows of a table, of which a log may have thousands.
+/// Maximum number of rows of a table; a log may have thousands.
 const MOST_ROWS: usize = 100;
 
-/// The parts about a text. `first`: how many failures are explained in full.
+/// The parts about a text. `first`: how many failures to explain in full.
 pub(super) fn of(name: &str, reading: &Reading, first: usize) -> Vec<Part> {
     let whole = whole(reading);
     let mut head = Part {
@@ -67,7 +67,7 @@ fn text(text: &str) -> Cell {
     })
 }
 
-/// A word as JSON has it.
+/// A value's word in JSON.
 fn json(value: impl serde::Serialize) -> Cell {
     Cell::or_none(serde_json::to_value(value).ok(), |value| match value {
         serde_json::Value::String(word) => Cell::Text(word),
@@ -106,7 +106,7 @@ fn failures_table(part: &mut Part, reading: &Reading) {
     part.table("failed", "", &COLUMNS, rows.take(MOST_ROWS).collect());
 }
 
-/// A picture of a quantity over the text in one line; empty if it is told once.
+/// A sparkline of a quantity over the text; empty if it is reported only once.
 fn course(usage: &Usage, lines: u64) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     if usage.count == 1 {
@@ -226,7 +226,7 @@ fn explained(name: &str, record: &Record, told: &Conclusion, command: Option<&st
         .iter()
         .map(|text| vec![Cell::Text(text.clone())]);
     part.table("try", "", &TRY, to_try.collect());
-    const NEXT: [Column; 2] = [column("next", "what tells more"), column("tells", "")];
+    const NEXT: [Column; 2] = [column("next", "to find out more"), column("tells", "")];
     let next = next_steps(record, command).into_iter();
     let next = next.map(|(line, tells)| vec![Cell::Text(line), Cell::Text(tells.to_owned())]);
     part.table("next", "", &NEXT, next.collect());

@@ -1,7 +1,7 @@
-//! The snapshots that an overview of ranks names, so that the page can open a rank.
+//! The snapshots named by an overview of ranks, so that the page can open a rank.
 //!
-//! The overview knows paths from the folder that was packed, which may be anywhere by now. Only files of the size that the
-//! overview tells are served.
+//! The overview's paths are relative to the folder that was packed, which may have moved. Only files with the size
+//! recorded in the overview are served.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,11 +12,11 @@ use vramscope_core::fleet::decode;
 
 use crate::guarded::{self, OVERVIEW_BYTES};
 
-/// Path in the overview → snapshot. Empty for a file that is no overview.
+/// Path in the overview → snapshot. Empty for a file that is not an overview.
 pub(super) fn of(overview: &Path) -> HashMap<String, PathBuf> {
     let ends = overview.extension().is_some_and(|ending| ending == "vset");
     let bytes = ends.then(|| guarded::read(overview, OVERVIEW_BYTES));
-    // Of one that cannot be read, the page tells why.
+    // If it cannot be read, the page reports why.
     let fleet = bytes.and_then(|bytes| decode(&bytes.ok()?, &Limits::default()).ok());
     let ranks = fleet.map_or_else(Vec::new, |fleet| fleet.ranks).into_iter();
     let found = ranks.filter_map(|rank| {

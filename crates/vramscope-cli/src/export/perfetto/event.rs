@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::{failed, write_json};
 use crate::failure::Failure;
 
-/// The longest text that is written, in bytes.
+/// Maximum length of a text, in bytes.
 const TEXT_LIMIT_BYTES: usize = 4096;
 
 /// Cuts a text to [`TEXT_LIMIT_BYTES`].
@@ -40,10 +40,10 @@ struct Event<'a> {
     args: Option<Value>,
 }
 
-/// The list of events that is being written.
+/// The list of events being written.
 pub(super) struct Trace<'a> {
     out: &'a mut dyn Write,
-    /// The process of the events that follow.
+    /// The process of the following events.
     pub(super) process: u64,
     is_begun: bool,
 }

@@ -1,5 +1,5 @@
-//! Annotations as slices. Nested ranges share a track; where two overlap without nesting, as ranges of two threads
-//! may, the later one goes to another track.
+//! Annotations as slices. Nested ranges share a track; where two overlap without nesting, as ranges of two threads may,
+//! the later one goes to another track.
 
 use serde_json::json;
 use vramscope_core::analysis::time::lanes::{LaneRange, MAX_ROWS};

@@ -1,8 +1,8 @@
 //! A profile for pprof: messages of `profile.proto`, compressed with gzip by the caller.
 //!
-//! One file for all devices, like a heap profile of Go: objects and bytes in use at a moment, and of all
-//! allocations, by stack; each sample labelled with its device, stream, pool and category. Samples are written
-//! one by one; the tables that they point to follow them, each entry when it first occurs.
+//! One file for all devices, like a heap profile of Go: objects and bytes in use at a moment, and of all allocations,
+//! by stack; each sample is labelled with its device, stream, pool and category. Samples are written one by one,
+//! followed by new entries of the tables that they refer to.
 
 mod proto;
 
@@ -27,7 +27,7 @@ const SAMPLE_TYPES: [(&str, &str); 4] = [
     ("alloc_objects", "count"),
     ("alloc_space", "bytes"),
 ];
-/// The deepest stack that is written; real ones have at most a few hundred frames.
+/// Maximum depth of a stack; real ones have a few hundred frames at most.
 const MAX_DEPTH: usize = 1024;
 /// The one mapping: the program that was recorded.
 const MAPPING: u64 = 1;

@@ -3,7 +3,7 @@
 
 use prost::Message;
 
-/// The whole file. Protobuf reads concatenated messages as one: lists are joined, and of a single value the last
+/// The whole file. Protobuf reads concatenated messages as one: lists are joined, and the last of several single values
 /// counts.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Profile {
@@ -94,7 +94,7 @@ pub(super) struct Location {
     pub(super) id: u64,
     #[prost(uint64, tag = "2")]
     pub(super) mapping_id: u64,
-    /// Several where functions are inlined, which snapshots do not tell: their frames are all there.
+    /// Several if functions are inlined; snapshots list inlined frames separately.
     #[prost(message, repeated, tag = "4")]
     pub(super) line: Vec<Line>,
 }

@@ -1,5 +1,5 @@
-//! Snapshots of a training run with one planted cause each. Sizes, lines and names are random, and no name tells of the
-//! cause.
+//! Snapshots of a training run with one planted cause each. Sizes, lines and names are random, and no name gives the
+//! cause away.
 
 use std::fmt::Write as _;
 
@@ -7,20 +7,19 @@ use vramscope_synth::Rng;
 use vramscope_synth::snapshot::Producer;
 use vramscope_synth::text;
 
-/// What was planted.
 pub(super) struct Planted {
     pub(super) cause: &'static str,
     /// The files, by name: several are ranks of one job.
     pub(super) files: Vec<(String, Vec<u8>)>,
     /// The classes that name the cause.
     pub(super) classes: &'static [&'static str],
-    /// What tells the place.
+    /// A text that identifies the place.
     pub(super) place: String,
 }
 
 type Plant = fn(&mut Rng) -> (Vec<String>, &'static [&'static str], String);
 
-/// The causes, by what they are called in the judge's words.
+/// The causes, under the judge's names.
 const CAUSES: [(&str, Plant); 11] = [
     ("leak", leak),
     ("cache", cache),
@@ -94,7 +93,7 @@ impl Run {
         self.text.push('\n');
     }
 
-    /// Allocates so many MiB, and returns the name.
+    /// Allocates this many MiB, and returns the name.
     fn alloc(&mut self, mib: u64, stack: &str) -> String {
         self.alloc_in(mib, "", stack)
     }
@@ -110,7 +109,7 @@ impl Run {
         self.line(&format!("free {name} {BACKWARD}"));
     }
 
-    /// One step: activations, their backward pass, gradients. `within` is called when the forward pass is over.
+    /// One step: activations, their backward pass, gradients. `within` is called after the forward pass.
     fn step(
         &mut self,
         number: u64,
@@ -140,7 +139,7 @@ impl Run {
     }
 }
 
-/// A place in user code: the stack's last frame, and how the place is called.
+/// A place in user code: the stack's last frame, and the place's name.
 fn site(rng: &mut Rng) -> (String, String) {
     let files = [
         "app/loop.py",
@@ -160,7 +159,7 @@ fn site(rng: &mut Rng) -> (String, String) {
 
 const PILES_UP: &[&str] = &["growth_per_step", "never_freed"];
 
-/// Each step, or each second one, leaves something behind.
+/// Each step, or every second one, leaves something behind.
 fn leak(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let (stack, place) = site(rng);
     let (mut run, mib, each) = (Run::new(rng), rng.between(18, 50), rng.between(1, 2));
@@ -181,7 +180,7 @@ fn leak(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     (vec![run.text], PILES_UP, place)
 }
 
-/// A buffer that is made anew in each step, longer than before.
+/// A buffer that is replaced in each step by a longer one.
 fn cache(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let (stack, place) = site(rng);
     let (mut run, mib) = (Run::new(rng), rng.between(10, 30));
@@ -221,7 +220,7 @@ fn fragmentation(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String
     (vec![run.text], &["fragmentation"], place)
 }
 
-/// Another stream holds what the program has freed.
+/// Another stream holds memory that the program has freed.
 fn stream(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let (stack, place) = site(rng);
     let (mut run, mib) = (Run::new(rng), rng.between(30, 80));
@@ -244,7 +243,7 @@ fn stream(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     (vec![run.text], &["pending_free"], place)
 }
 
-/// A pool of the user's own holds what nobody else can use.
+/// A pool of the user's own holds memory that nothing else can use.
 fn pool(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let (stack, _) = site(rng);
     let (mut run, number) = (Run::new(rng), rng.between(1, 9));
@@ -294,7 +293,7 @@ fn activations(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) 
     )
 }
 
-/// The optimizer's state is most of all.
+/// The optimizer's state is the largest part.
 fn optimizer(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let mut run = Run::new(rng);
     for number in 0..rng.between(3, 5) {
@@ -332,7 +331,7 @@ fn rank(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     (texts.collect(), &["odd_rank"], place)
 }
 
-/// The device has enough; the process may not have it.
+/// The device has enough memory; the process may not use it.
 fn limit(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let mut run = Run::new(rng);
     if rng.chance(60) {
@@ -352,7 +351,7 @@ fn limit(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     )
 }
 
-/// Somebody else has taken what this process gave back.
+/// Another process has taken the memory that this one released.
 fn others(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let (mut run, large) = (Run::new(rng), rng.between(2000, 5000));
     let batch = run.alloc(large, "app/main.py:14:load");
@@ -371,7 +370,7 @@ fn others(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     )
 }
 
-/// A request whose size is not what was meant.
+/// A request with an unintended size.
 fn size(rng: &mut Rng) -> (Vec<String>, &'static [&'static str], String) {
     let mut run = Run::new(rng);
     run.steps(24, rng);

@@ -1,8 +1,8 @@
-//! Call sites: the one frame of a stack that tells where in the code an allocation was made.
+//! Call sites: the one frame of a stack that best shows where in the code an allocation was made.
 //!
-//! A call site is the innermost frame of user code. If a stack has none (threads that run
-//! the backward pass have no Python frames), it is the most telling frame. It is found once per
-//! distinct stack. Sites are numbered densely, so that allocations can be coloured and summed by them.
+//! A call site is the innermost frame of user code. A stack without user code (threads that run the backward pass have
+//! no Python frames) uses its most informative frame instead. Each distinct stack is resolved once, and sites are
+//! numbered densely, so that allocations can be coloured and summed by them.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ impl CallSiteId {
     }
 }
 
-/// The meaning of a call site's stack.
+/// What happened at a call site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallSiteKind {
@@ -40,16 +40,16 @@ pub enum CallSiteKind {
     Allocated,
     /// Memory older than the recording was freed here; its allocation is unknown.
     Freed,
-    /// No stack was recorded.
+    /// The stack was not recorded.
     Unknown,
 }
 
-/// The most bytes of a function's name, and of a file's, in a label: each call site has its own.
+/// The most bytes of a function or file name in a label. Each call site has its own label.
 const LABEL_PART_BYTES: usize = 512;
 /// The label of allocations without a stack.
 pub const NO_STACK: &str = "no stack recorded";
 
-/// One call site.
+/// A place in the code that allocated or freed memory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CallSite {
     /// `folder/file:line function`. Equal for the same code on every machine and in every file, so its hash gives a
@@ -57,9 +57,9 @@ pub struct CallSite {
     pub label: String,
     /// The class of its code.
     pub class: FrameClass,
-    /// The meaning of its stack.
+    /// What happened there.
     pub kind: CallSiteKind,
-    /// A frame of the site.
+    /// A frame with this location; `None` without a stack.
     pub frame: Option<FrameId>,
 }
 
@@ -106,13 +106,12 @@ impl CallSites {
         &self.sites
     }
 
-    /// The labels of all sites; that of [`CallSiteId::NONE`] is empty.
+    /// The labels of all sites. The label of [`CallSiteId::NONE`] is empty.
     pub(crate) fn labels(&self) -> impl Iterator<Item = &str> {
         self.sites.iter().map(|site| site.label.as_str())
     }
 
-    /// Whether stacks recorded with frees are those of the allocations; see
-    /// [`frees_carry_alloc_stacks`].
+    /// Whether frees were recorded with the stack of the allocation; see [`frees_carry_alloc_stacks`].
     #[must_use]
     pub fn frees_carry_alloc_stacks(&self) -> bool {
         self.freed.is_empty()
@@ -136,7 +135,7 @@ impl CallSites {
             .unwrap_or(CallSiteId::NONE)
     }
 
-    /// The site where an allocation was made, or else freed.
+    /// The site that made an allocation, or else the site that freed it.
     #[must_use]
     pub fn of_allocation(
         &self,
@@ -183,11 +182,11 @@ impl CallSites {
     }
 }
 
-/// Whether stacks recorded with frees are those of the allocations, as with
-/// `context="alloc"`. They then tell the origin of memory older than the recording.
+/// Whether frees were recorded with the stack of the allocation, as with `context="alloc"`. Such a stack gives the
+/// origin of memory older than the recording.
 #[must_use]
 pub fn frees_carry_alloc_stacks(snapshot: &Snapshot, histories: &[History]) -> bool {
-    /// Allocations to compare. With stacks of their own, frees rarely share the stack of the allocation.
+    /// Allocations to compare. If frees have their own stacks, few share the stack of the allocation.
     const SAMPLE: usize = 64;
     let both = histories.iter().flat_map(|history| {
         (0..history.allocations.len()).filter_map(|row| {
@@ -208,7 +207,7 @@ pub fn frees_carry_alloc_stacks(snapshot: &Snapshot, histories: &[History]) -> b
     pairs.peek().is_some() && pairs.all(|(alloc, free)| alloc == free)
 }
 
-/// How telling a frame is as a call site. The lowest rank of a stack wins, then the innermost frame.
+/// How well a frame serves as a call site. The lowest rank of a stack wins, then the innermost frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {
     User,
@@ -220,7 +219,7 @@ enum Rank {
     /// An operator: `at::_ops::mm::call`.
     Operator,
     OtherLibrary,
-    /// The allocator and the creation of tensors, which occur on every stack and tell nothing.
+    /// The allocator and the creation of tensors, which are on every stack and say nothing.
     Plumbing,
     Runtime,
 }
@@ -232,7 +231,7 @@ fn ranks(snapshot: &Snapshot, classes: &FrameClasses) -> Vec<Rank> {
             FrameClass::User => Rank::User,
             FrameClass::Runtime => Rank::Runtime,
             FrameClass::Library if is_python_source(location.file) => Rank::PythonLibrary,
-            // The driver's function, which is the innermost frame of every stack of a captured program.
+            // The driver's function is the innermost frame of every stack of a captured program.
             FrameClass::Library if location.file.starts_with("libcuda.so") => Rank::Plumbing,
             FrameClass::Library => native_rank(location.function),
         }
@@ -371,8 +370,7 @@ pub fn label(location: &Location<'_>) -> String {
     }
 }
 
-/// The part of a path that is the same on every machine: the part below `site-packages`, or else the file and its
-/// folder.
+/// The part of a path that is the same on every machine: below `site-packages`, or else the file and its folder.
 #[must_use]
 pub fn short_path(path: &str) -> String {
     let path = path.replace('\\', "/");
@@ -390,7 +388,7 @@ pub fn short_path(path: &str) -> String {
     path[start..].to_owned()
 }
 
-/// A C++ signature without arguments and template arguments, a Python object without its address.
+/// Shortens a C++ signature by its arguments and template arguments, and a Python object by its address.
 #[must_use]
 pub fn short_function(name: &str) -> String {
     if let Some((before, _)) = name.split_once(" at 0x") {
@@ -412,7 +410,7 @@ pub fn short_function(name: &str) -> String {
             _ => {}
         }
     }
-    // The return type of a template function comes before its name.
+    // The return type of a template function precedes its name.
     let start = text
         .trim_end()
         .rfind(' ')

@@ -1,10 +1,9 @@
-//! Call trees of allocations: the tree of a flame graph or call tree, and the two trees of a
-//! sandwich view.
+//! Call trees of allocations: the tree of a flame graph or call tree, and the two trees of a sandwich view.
 //!
-//! There are three steps. Allocations are summed by distinct stack ([`StackSums`]; a million of them have
-//! some hundred stacks). Stacks become paths of [groups](super::frame_groups) ([`Paths`]). Paths become
-//! a tree ([`CallTree`]), stored as columns in depth-first order. Nothing recurses. Sizes that hostile stacks could
-//! blow up are limited, and cuts are reported ([`CallTree::cut_paths`]).
+//! There are three steps. Allocations are summed by distinct stack ([`StackSums`]; a million allocations have some
+//! hundred stacks). Stacks become paths of [groups](super::frame_groups) ([`Paths`]). Paths become a tree
+//! ([`CallTree`]), stored as columns in depth-first order. Nothing recurses. Limits protect against hostile stacks, and
+//! paths that are cut are counted ([`CallTree::cut_paths`]).
 
 mod chains;
 mod folded;
@@ -44,7 +43,7 @@ pub struct Sums {
     pub bytes: u64,
     /// Number of allocations.
     pub count: u64,
-    /// The weight of those that match the search.
+    /// The weight of the allocations that match the search.
     pub matched: u64,
 }
 
@@ -57,8 +56,8 @@ impl Sums {
     }
 }
 
-/// A tree as columns. Node 0 is the root; every node is followed by its subtree, children heaviest
-/// first (equal ones by group).
+/// A tree as columns. Node 0 is the root. Every node is followed by its subtree, children heaviest first (equal weights
+/// by group).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallTree {
     /// The group.
@@ -69,16 +68,16 @@ pub struct CallTree {
     pub depth: Vec<u32>,
     /// The first node after the subtree.
     pub end: Vec<u32>,
-    /// The node and all below.
+    /// Sums of the node and everything below it.
     pub total: Vec<Sums>,
-    /// The paths that end at the node.
+    /// Sums of the paths that end at the node.
     pub own: Vec<Sums>,
-    /// By path, the node that counts it as its own; none for paths that the tree leaves out. Empty for a tree of
-    /// [`Chains`].
+    /// By path, the node that counts the path as its own; [`NO_NODE`] for paths that the tree leaves out. Empty for a
+    /// tree of [`Chains`].
     leaf_of: Vec<u32>,
-    /// Number of paths cut because the tree was full. They are counted in `own` of their last node.
+    /// Number of paths that were cut because the tree was full. The last node left counts them in `own`.
     pub cut_paths: u64,
-    /// The first of the groups that are places of memory, see [`Places`], and no code; `None` if there are none.
+    /// The first group that is a place of memory (see [`Places`]) and not code; `None` if no group is.
     pub first_place: Option<GroupId>,
 }
 
@@ -118,7 +117,7 @@ impl CallTree {
         builder.finish()
     }
 
-    /// The callers of `group`, as a tree with it as the root. In a recursion the outermost call counts.
+    /// The callers of `group`, as a tree with `group` as its root. In a recursion the outermost call counts.
     #[must_use]
     pub fn callers(paths: &Paths, group: GroupId) -> Self {
         let mut builder = Builder::new(group);
@@ -133,7 +132,7 @@ impl CallTree {
         builder.finish()
     }
 
-    /// The callees of `group`, as a tree with it as the root. In a recursion the outermost call counts.
+    /// The callees of `group`, as a tree with `group` as its root. In a recursion the outermost call counts.
     #[must_use]
     pub fn callees(paths: &Paths, group: GroupId) -> Self {
         let mut builder = Builder::new(group);
@@ -169,8 +168,8 @@ impl CallTree {
         })
     }
 
-    /// The node that counts the allocations of a path as its own, by its [number](Paths::number); `None` if the tree does
-    /// not count them.
+    /// The node that counts the allocations of a path, given by its [number](Paths::number), as its own; `None` if the
+    /// tree leaves the path out.
     #[must_use]
     pub fn leaf(&self, path: usize) -> Option<u32> {
         let leaf = *self.leaf_of.get(path)?;
@@ -190,7 +189,7 @@ impl CallTree {
         path
     }
 
-    /// Follows `path` from the root as far as nodes exist. Returns the last node, and the number of steps.
+    /// Follows `path` from the root while nodes exist. Returns the last node and the number of steps.
     #[must_use]
     pub fn find(&self, path: &[GroupId]) -> (u32, usize) {
         let mut node = 0;
@@ -205,7 +204,7 @@ impl CallTree {
     }
 }
 
-/// A tree while it grows, with nodes in order of insertion.
+/// A tree under construction, with nodes in order of insertion.
 struct Builder {
     group: Vec<GroupId>,
     parent: Vec<u32>,
@@ -259,7 +258,7 @@ impl Builder {
         self.finish_in_order().0
     }
 
-    /// The tree, and for each of its nodes its number in order of insertion.
+    /// Returns the tree, and the number in order of insertion of each node.
     fn finish_in_order(self) -> (CallTree, Vec<u32>) {
         let nodes = self.group.len();
         let mut total = self.own.clone();

@@ -1,11 +1,10 @@
 //! Groups frames by line, function, file, module or package.
 //!
-//! Flame graphs, call trees and comparisons by code all work on stacks of *groups*. A group is a name.
-//! Frames with the same name are one group, even across files: two snapshots grouped into one
-//! [`GroupTable`] can be compared row by row. Frames that are not wanted are folded: they belong to no
-//! group and are dropped from their stacks.
+//! Flame graphs, call trees and comparisons by code work on stacks of *groups*. A group is a name. Frames with the same
+//! name are one group, even across files: two snapshots grouped into one [`GroupTable`] can be compared row by row.
+//! Folded frames belong to no group and are dropped from their stacks.
 //!
-//! `names` makes the names, and `patterns` has the user's patterns.
+//! `names` makes the names, and `patterns` holds the user's patterns.
 
 pub(in crate::analysis) mod names;
 mod patterns;
@@ -54,14 +53,14 @@ pub enum Fold {
 }
 
 impl Fold {
-    /// All choices, those that show least first, each with what it shows.
+    /// All choices, those that show least first, each with a description for the user.
     pub const ALL: [(Self, &'static str); 3] = [
         (Self::Library, "your code and operators"),
         (Self::Runtime, "all but the runtime"),
         (Self::Nothing, "all frames"),
     ];
 
-    /// Whether no stack shows frames of this class.
+    /// Whether frames of this class are hidden on every stack.
     fn hides(self, class: FrameClass) -> bool {
         self != Self::Nothing && class == FrameClass::Runtime
     }
@@ -90,13 +89,12 @@ impl GroupId {
     pub const NO_STACK: Self = Self(1);
     /// Stacks whose frames are all folded.
     pub const ALL_FOLDED: Self = Self(2);
-    /// Memory older than the recording of which only the stack of the free is known. The frames of that stack follow
-    /// below.
+    /// Memory older than the recording, if only the stack of its free is known. The frames of that stack are below.
     pub const FREED_AT: Self = Self(3);
     /// Frames beyond the size limit of a table. Only hostile files have so many names.
     pub const OTHER: Self = Self(4);
 
-    /// Whether it names code and is not one of the constants above.
+    /// Whether this is code and not one of the constants above.
     #[must_use]
     pub fn is_code(self) -> bool {
         self.index() >= SPECIAL.len()
@@ -125,10 +123,10 @@ const NAMES_LIMIT_BYTES: usize = 48 << 20;
 /// One group.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Group {
-    /// Its name, whose hash gives a stable colour. By [`FrameGrouping::Line`] it is the label of
-    /// the call site.
+    /// Its name, whose hash gives a stable colour. With [`FrameGrouping::Line`] it is the label of the call site.
     pub label: String,
-    /// The class of its code. Of several classes, the user's comes before a library's and that before the runtime's.
+    /// The class of its code. If frames differ, the user's code wins over a library's, and a library's over the
+    /// runtime.
     pub class: FrameClass,
 }
 
@@ -182,7 +180,7 @@ impl GroupTable {
         self.index.find(hash, is_it).map(GroupId)
     }
 
-    /// The group of this name, which is added if it is new.
+    /// The group of this name, added if it is new.
     pub(in crate::analysis) fn intern(&mut self, label: String, class: FrameClass) -> GroupId {
         let hash = self.index.hash(label.as_str());
         let is_it = |row: u32| self.groups[row as usize].label == label;
@@ -202,7 +200,7 @@ impl GroupTable {
     }
 }
 
-/// How near to the user's code a frame is. Of a stack, [`Fold::Library`] shows the nearest that it has.
+/// How near a frame is to the user's code. [`Fold::Library`] shows the nearest frames of each stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Nearness {
     User,
@@ -225,13 +223,13 @@ impl Nearness {
 pub struct FrameGroups {
     /// `None` = folded.
     of_frame: Vec<Option<GroupId>>,
-    /// By [`Fold::Library`], of each frame; else empty.
+    /// For [`Fold::Library`], by frame; else empty.
     nearness: Vec<Nearness>,
-    /// By [`Fold::Library`], the group of each stack's operator; else empty.
+    /// For [`Fold::Library`], the group of each stack's operator; else empty.
     of_stack: Vec<Option<GroupId>>,
-    /// By [`Fold::Library`], the operators that are groups; else empty.
+    /// For [`Fold::Library`], the operators that are groups; else empty.
     operators: HashMap<GroupId, OperatorId>,
-    /// Group → its first frame in the file; `None` where it has none there.
+    /// By group, its first frame in the file; `None` if it has none there.
     first_frame: Vec<Option<FrameId>>,
 }
 
@@ -274,7 +272,7 @@ impl FrameGroups {
         }
     }
 
-    /// Adds the operators, whose names go into `table`, if they are shown.
+    /// Adds the operators, if they are shown. Their names go into `table`.
     #[must_use]
     pub fn with_operators(mut self, operators: &Operators, table: &mut GroupTable) -> Self {
         if self.nearness.is_empty() {
@@ -294,13 +292,13 @@ impl FrameGroups {
         self
     }
 
-    /// The operator that a group stands for; `None` if it stands for frames.
+    /// The operator that a group stands for; `None` for a group of frames.
     #[must_use]
     pub fn operator(&self, group: GroupId) -> Option<OperatorId> {
         self.operators.get(&group).copied()
     }
 
-    /// The group of a frame; `None` if it is folded, or of another snapshot.
+    /// The group of a frame; `None` if the frame is folded or of another snapshot.
     #[must_use]
     pub fn get(&self, frame: FrameId) -> Option<GroupId> {
         self.of_frame.get(frame.index()).copied().flatten()
@@ -330,13 +328,13 @@ impl FrameGroups {
         }
     }
 
-    /// Appends the groups of an allocation's stack, and its operator if that is shown.
+    /// Appends the groups of an allocation's stack, and its operator if operators are shown.
     pub fn push_path(&self, snapshot: &Snapshot, stack: StackId, path: &mut Vec<GroupId>) {
         self.push_frames(snapshot, stack, path);
         path.extend(self.of_stack.get(stack.index()).copied().flatten());
     }
 
-    /// The kind of frames that a stack shows by [`Fold::Library`].
+    /// The kind of frames that [`Fold::Library`] shows of a stack.
     fn nearest(&self, snapshot: &Snapshot, stack: StackId) -> Option<Nearness> {
         let frames = snapshot.stacks.frames(stack);
         let named = frames.filter(|&frame| self.get(frame).is_some());

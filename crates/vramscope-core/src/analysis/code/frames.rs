@@ -1,9 +1,9 @@
-//! Tells the user's frames from others, and folds a stack for reading.
+//! Separates the user's frames from others, and folds a stack for reading.
 //!
-//! Most frames of a stack are machinery. PyTorch's own viewers hide the interpreter and the dispatcher
-//! by lists of substrings. These lists are used here too (so that nothing they hide is shown unasked). They are
-//! extended by the rest of CPython, and restricted where they would hide user code: `_start` is meant for
-//! the process entry, not for a Python function `train_start`.
+//! Most frames of a stack are machinery. PyTorch's own viewers hide the interpreter and the dispatcher by lists of
+//! substrings. The same lists are used here, so that nothing they hide is shown by default. They are extended by the
+//! rest of CPython, and restricted where they would hide user code: `_start` is meant for the process entry, not for a
+//! Python function `train_start`.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::ids::FrameId;
 use crate::model::Frame;
 use crate::sorting::SortFew;
 
-/// The origin of a frame's code.
+/// Whose code a frame is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameClass {
@@ -127,17 +127,17 @@ const PLUMBING_PREFIXES: [&str; 34] = [
     "_object* torch::autograd::TypeError_to_NotImplemented_",
 ];
 
-/// Python functions of torch's that only call others, with the end of their file.
+/// Python functions of torch that only call others, with the end of their file.
 const PYTHON_PLUMBING: [(&str, &str); 4] = [
     ("_wrapped_call_impl", "torch/nn/modules/module.py"),
     ("_call_impl", "torch/nn/modules/module.py"),
     ("decorate_context", "torch/utils/_contextlib.py"),
-    // A default device is set: every new tensor comes through it.
+    // With a default device set, every new tensor passes through this.
     ("__torch_function__", "torch/utils/_device.py"),
 ];
 
-/// Beginnings of C names in libraries for accelerators, in lower case. Other C functions without a file are the
-/// interpreter's, of which release builds have only the name.
+/// Beginnings of C names in libraries for accelerators, in lower case. Other C functions without a file belong to the
+/// interpreter, whose release builds keep only the name.
 const ACCELERATOR_PREFIXES: [&str; 9] = [
     "cu", "nccl", "nv", "hip", "roc", "miopen", "rccl", "acl", "hccl",
 ];
@@ -167,21 +167,21 @@ const STANDARD_MODULES: [&str; 8] = [
     "codecs.py",
 ];
 
-/// Longest name or path that is examined, in bytes. The longest genuine C++ names have some thousand;
-/// a hostile file can use one text of megabytes in a million frames.
+/// Longest name or path that is examined, in bytes. The longest real C++ names have some thousand; a hostile file can
+/// use one text of megabytes in a million frames.
 const TEXT_LIMIT_BYTES: usize = 4096;
 
-/// The beginning of a text, at most `limit` bytes of it.
+/// The first `limit` bytes of a text, or fewer.
 pub(crate) fn clip(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// The end of a path, at most [`TEXT_LIMIT_BYTES`] of it, because the end tells most.
+/// The last [`TEXT_LIMIT_BYTES`] of a path, because its end says most.
 fn clip_path(path: &str) -> &str {
     clip_end(path, TEXT_LIMIT_BYTES)
 }
 
-/// The end of a text, at most `limit` bytes of it.
+/// The last `limit` bytes of a text, or fewer.
 pub(crate) fn clip_end(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
@@ -207,7 +207,7 @@ pub fn classify(name: &str, filename: &str) -> FrameClass {
 
 /// Whether a file contains Python code, judged by its name.
 pub(crate) fn is_python_source(filename: &str) -> bool {
-    // The whole of a long name is not looked through for each frame that has it.
+    // A long name is not searched in full for each frame that has it.
     let extension = clip_end(filename, 16).rsplit('.').next().unwrap_or("");
     matches!(extension, "py" | "pyx" | "pyw" | "ipynb")
         || (filename.starts_with('<') && filename.ends_with('>'))
@@ -285,8 +285,8 @@ fn classify_native(name: &str, filename: &str) -> FrameClass {
     {
         return FrameClass::Runtime;
     }
-    // Release builds strip the folder. A C++ file with its whole path comes from a build with debug information; for
-    // PyTorch's own binaries, that is PyTorch's build infrastructure.
+    // Release builds strip the folder. A C++ file with its whole path comes from a build with debug information; in
+    // PyTorch's own binaries it is a path of PyTorch's build machines.
     let is_absolute = filename.starts_with('/') || filename.get(1..3) == Some(":\\");
     let is_known = is_torch_name(name)
         || [
@@ -318,7 +318,7 @@ fn classify_native(name: &str, filename: &str) -> FrameClass {
     }
 }
 
-/// Whether it is a C function of the interpreter or the C library, such as `pymain_main` or `run_mod.llvm.919`.
+/// Whether this is a C function of the interpreter or the C library, such as `pymain_main` or `run_mod.llvm.919`.
 fn is_c_function(name: &str, filename: &str) -> bool {
     let is_plain = !name.is_empty() && name != "??" && !name.contains(['(', '<', ':', ' ']);
     let lower = clip(name, 16).to_ascii_lowercase();
@@ -352,8 +352,8 @@ pub(crate) fn is_torch_name(name: &str) -> bool {
         || name.contains(" c10::")
 }
 
-/// A value for every frame that depends on its name and file alone: computed once for all frames that share both, as many
-/// may share one long text.
+/// A value for every frame that depends only on its name and file. Frames that share both share one computation, since
+/// many may share one long text.
 pub(crate) fn by_texts<T: Copy>(snapshot: &Snapshot, mut of: impl FnMut(FrameId) -> T) -> Vec<T> {
     let mut known = HashMap::with_hasher(RandomState::default());
     let ids = (0..snapshot.frames.len()).map(FrameId::from_index);
@@ -403,7 +403,7 @@ impl FrameClasses {
     }
 }
 
-/// Function, file and line of a frame, normalised over producers.
+/// Function, file and line of a frame, the same for all producers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location<'a> {
     /// The function; for C++ the whole signature. Clipped to 4 KiB.
@@ -461,7 +461,7 @@ pub enum FoldedRow {
         /// Number of consecutive repetitions (recursion), at least 1.
         times: u32,
     },
-    /// Runtime frames that are hidden.
+    /// A run of hidden runtime frames.
     Runtime {
         /// Number of hidden frames, at least 1.
         hidden: u32,
@@ -477,8 +477,8 @@ pub struct FoldOptions {
     pub user_first: bool,
 }
 
-/// Folds a stack for reading, innermost frame first. A run of runtime frames, and a run of equal frames, becomes one
-/// row.
+/// Folds a stack for reading, innermost frame first. A run of runtime frames becomes one row, and so does a run of
+/// equal frames.
 pub fn fold(
     stack: impl IntoIterator<Item = FrameId>,
     classes: &FrameClasses,

@@ -1,7 +1,7 @@
-//! Whose code allocated: the frames of stacks, by what they are grouped, and the trees they make.
+//! Whose code allocated: the frames of stacks, their groups, and call trees.
 //!
-//! Belongs here: what follows from frames alone, and call trees over allocations. Does not: groups by anything
-//! but code (`groups`), and pictures of the trees (vramscope-view).
+//! Belongs here: what follows from frames alone, and call trees over allocations. Does not: groups by anything but code
+//! (`groups`), and pictures of the trees (vramscope-view).
 
 pub mod call_sites;
 pub mod call_tree;

@@ -1,10 +1,10 @@
-//! Operators: what the library did on the user's line that needed memory, such as
-//! `softmax in scaled_dot_product_attention (math backend)` or `BmmBackward0`.
+//! Operators: what the library did when the user's line needed memory, such as `softmax in scaled_dot_product_attention
+//! (math backend)` or `BmmBackward0`.
 //!
-//! A stack has some dozen C++ frames between a line of Python and the allocator. Of these, the innermost operator made
-//! the bytes, and the outermost is the one that the user called or, in a backward pass, the autograd node. Both
-//! are named, in this order, unless they are the same. Functions that only make a tensor for another (`empty`) count
-//! where nothing else is known. Stacks without C++ frames name the function of torch that was called last.
+//! A stack has some dozen C++ frames between a line of Python and the allocator. The innermost operator among them made
+//! the bytes. The outermost is the one that the user called or, in a backward pass, the autograd node. Both are named,
+//! in this order, unless they are the same. Functions that only make a tensor for another (`empty`) count if nothing
+//! else is known. A stack without C++ frames names the function of torch that was called last.
 
 use std::collections::HashMap;
 
@@ -77,7 +77,7 @@ impl Operators {
         Self { labels, of_stack }
     }
 
-    /// All labels; the first is empty and belongs to [`OperatorId::NONE`].
+    /// All labels. The first is empty and belongs to [`OperatorId::NONE`].
     #[must_use]
     pub fn labels(&self) -> &[String] {
         &self.labels
@@ -95,7 +95,7 @@ impl Operators {
         &self.of_stack
     }
 
-    /// The operator that a stack's allocations were made by.
+    /// The operator that made a stack's allocations.
     #[must_use]
     pub fn of_stack(&self, stack: StackId) -> OperatorId {
         let known = self.of_stack.get(stack.index()).copied();
@@ -109,25 +109,25 @@ enum Part {
     Silent,
     /// The dispatcher's function of an operator: `at::_ops::mm::call`.
     Operator(u32),
-    /// The same of an implementation of attention, of which there are several.
+    /// The dispatcher's function of an implementation of attention, of which there are several.
     Backend(u32),
     /// Makes a tensor for whoever calls it: `at::_ops::empty_strided::call`.
     Factory(u32),
     /// The copy that autocast makes of an operator's argument.
     Autocast,
-    /// Memory that a library such as cuBLAS works in.
+    /// Workspace of a library such as cuBLAS.
     Workspace(u32),
     /// A node of the autograd graph: `torch::autograd::generated::MmBackward0::apply`.
     Node(u32),
-    /// The loop that runs the nodes, which also adds gradients up.
+    /// The loop that runs the nodes, and adds up gradients.
     Engine,
-    /// A C++ function that the dispatcher does not know: a kernel, or an extension's function.
+    /// A C++ function that the dispatcher does not know: a kernel, or a function of an extension.
     Native(u32),
     /// The C++ end of a Python function.
     Binding(u32),
     /// The interpreter.
     Interpreter,
-    /// Python code, or C++ of the user's own, with the name of a function of torch's.
+    /// Python code, or the user's own C++, with the name of a function of torch.
     Caller(Option<u32>),
 }
 
@@ -198,7 +198,7 @@ const FACTORIES: [&str; 8] = [
     "set_",
 ];
 
-/// Operators that are implementations of others: what the user calls them, and the note about them.
+/// Operators that implement others: the name that the user calls, and a note.
 const BACKENDS: [(&str, &str); 7] = [
     ("_scaled_dot_product_attention_math", "math backend"),
     ("_scaled_dot_product_flash_attention", "flash backend"),
@@ -213,7 +213,7 @@ const BACKENDS: [(&str, &str); 7] = [
 ];
 const ATTENTION: &str = "scaled_dot_product_attention";
 
-/// Ends of an operator's name in the dispatcher that tell its overload and begin with a small letter. Those with a
+/// Ends of an operator's name in the dispatcher that give its overload and begin with a small letter. Overloads with a
 /// capital (`add_Tensor`) need no list.
 const OVERLOADS: [&str; 13] = [
     "_memory_format",
@@ -231,7 +231,7 @@ const OVERLOADS: [&str; 13] = [
     "_start",
 ];
 
-/// What allocates for a library: a part of the function's name, and what it allocates.
+/// Code that allocates for a library: a part of the function's name, and what it allocates.
 const WORKSPACES: [(&str, &str); 5] = [
     ("at::cuda::getCurrentCUDABlasHandle", "cuBLAS workspace"),
     ("at::cuda::getNewWorkspace", "cuBLAS workspace"),
@@ -240,10 +240,9 @@ const WORKSPACES: [(&str, &str); 5] = [
     ("run_conv_plan", "cuDNN workspace"),
 ];
 
-/// How torch's profiler begins the name of a node of the autograd graph while it runs.
+/// The prefix that torch's profiler gives to the name of an autograd node while it runs.
 pub(super) const PROFILED_NODE: &str = "autograd::engine::evaluate_function: ";
 
-/// What a frame says.
 fn part(location: &Location<'_>, class: FrameClass, names: &mut Names) -> Part {
     if is_python_source(location.file) {
         let name = python_function(location, class);
@@ -274,7 +273,7 @@ fn part(location: &Location<'_>, class: FrameClass, names: &mut Names) -> Part {
     other_part(name, class, names)
 }
 
-/// What a frame says that is neither Python nor the dispatcher's.
+/// What a frame says that is neither Python nor the dispatcher.
 fn other_part(name: &str, class: FrameClass, names: &mut Names) -> Part {
     let function = short_function(clip(name, 2 * NAME_LIMIT_BYTES));
     if function.starts_with("at::autocast::cached_cast") {
@@ -294,7 +293,7 @@ fn other_part(name: &str, class: FrameClass, names: &mut Names) -> Part {
     if let Some(bound) = last.strip_prefix("THPVariable_") {
         return Part::Binding(names.row(bound));
     }
-    // A generated node's namespace is cut off by `short_function`.
+    // `short_function` cuts off the namespace of a generated node.
     let is_autograd = name.starts_with("torch::autograd::");
     if last == "apply" && is_autograd {
         let class = function.rsplit("::").nth(1).unwrap_or(last);
@@ -312,7 +311,7 @@ fn other_part(name: &str, class: FrameClass, names: &mut Names) -> Part {
             false => Part::Native(number),
         };
     }
-    // A signature tells C++ from functions of the interpreter that have no prefix.
+    // A signature marks C++: functions of the interpreter have only a name.
     let is_foreign =
         class == FrameClass::Library && name.contains('(') && !is_torch_name(&function);
     if is_foreign && !function.is_empty() {
@@ -336,7 +335,7 @@ fn without_overload(name: &str) -> &str {
     name
 }
 
-/// The name of a Python function of torch's: `linear` of `torch/nn/functional.py`, else with its module.
+/// The name of a Python function of torch: `linear` of `torch/nn/functional.py`; others with their module.
 fn python_function(location: &Location<'_>, class: FrameClass) -> Option<String> {
     if location.file.contains("/torchinductor_") {
         return Some("torch.compile".to_owned());
@@ -357,7 +356,6 @@ fn python_function(location: &Location<'_>, class: FrameClass) -> Option<String>
     Some(format!("{module}.{}", location.function))
 }
 
-/// Names of functions, each once.
 #[derive(Default)]
 struct Names {
     rows: Vec<String>,
@@ -386,7 +384,7 @@ impl Names {
         };
         let made = inner.or_else(|| name(found.factory).filter(|_| outer.is_none()));
         let made = match made {
-            // An extension's function that makes a tensor says more than that it does.
+            // The name of an extension's function says more than that it makes a tensor.
             Some(_) if inner.is_none() => name(found.native).or(made),
             known => known,
         };
@@ -422,8 +420,7 @@ fn shown(name: &str) -> &str {
     }
 }
 
-/// What the names of an operator and of what only wraps it have in common: `mm` of `MmBackward0`, `softmax` of
-/// `_softmax`.
+/// What the names of an operator and of its wrapper have in common: `mm` of `MmBackward0`, `softmax` of `_softmax`.
 fn stem(name: &str) -> String {
     let name = match shown(name) {
         "to" => "tocopy",

@@ -1,4 +1,4 @@
-//! The trees and lists that call paths can be shown as.
+//! The trees and lists that show call paths.
 
 use std::cmp::Reverse;
 
@@ -8,18 +8,18 @@ use super::call_tree::{CallTree, FunctionTotal, Paths};
 use super::frame_groups::{GroupId, GroupTable};
 use crate::sorting::SortFew;
 
-/// A way through the stacks.
+/// A direction of reading stacks.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeKind {
     /// From the outermost callers down.
     #[default]
     TopDown,
-    /// From the frames that allocated up to their callers.
+    /// From the allocating frames up to their callers.
     BottomUp,
     /// The callers of the function with this label.
     Callers(String),
-    /// The functions that the one with this label calls.
+    /// The functions called by the one with this label.
     Callees(String),
 }
 
@@ -30,7 +30,7 @@ impl TreeKind {
         matches!(self, Self::BottomUp | Self::Callers(_))
     }
 
-    /// The tree of these paths, whose groups are those of `table`.
+    /// The tree of these paths. Their groups are rows of `table`.
     #[must_use]
     pub fn tree(&self, paths: &Paths, table: &GroupTable) -> CallTree {
         match self {
@@ -42,7 +42,7 @@ impl TreeKind {
     }
 }
 
-/// The group of a label: its code, or the placeholder of that label; [`GroupId::OTHER`] for an unknown one.
+/// The group of a label: its code, or the placeholder with that label; [`GroupId::OTHER`] for an unknown label.
 #[must_use]
 pub fn group_of(table: &GroupTable, label: &str) -> GroupId {
     let mut placeholders = (0..).map(GroupId).take_while(|id| !id.is_code());
@@ -56,10 +56,10 @@ pub fn group_of(table: &GroupTable, label: &str) -> GroupId {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FunctionOrder {
-    /// By the allocations with the function anywhere on the stack.
+    /// By allocations with the function anywhere on the stack.
     #[default]
     Total,
-    /// By the allocations with the function as the innermost frame.
+    /// By allocations with the function as the innermost frame.
     Own,
 }
 

@@ -1,9 +1,9 @@
 //! The difference of two [profiles](crate::analysis::compare::side), by call site and by call path.
 //!
-//! Places in the code are matched by label, which is the same for the same code on every machine. Between two
-//! versions of a program lines may move; profiles by function instead of by line still match. Each difference
-//! is kept as a pair of amounts, before and after, so that a new call path can be told from one that doubled,
-//! and nothing overflows.
+//! Places in the code are matched by label, which is the same for the same code on every machine. Lines may move
+//! between two versions of a program; profiles by function instead of by line still match. A difference is kept as a
+//! pair of amounts, before and after, so that a new call path can be distinguished from one that doubled, and nothing
+//! overflows.
 
 use std::collections::HashMap;
 
@@ -84,14 +84,13 @@ pub fn relative_change(before: u64, after: u64) -> Option<f64> {
 pub struct SiteChange {
     /// The call site's label, as in the profiles.
     pub label: String,
-    /// The operators that made its allocations, if the sides are profiles that know them: those of the second side, else of
-    /// the first.
+    /// The operators that made its allocations, if the profiles have them: from the second side, else from the first.
     pub operators: String,
     /// Its amounts on both sides.
     pub change: Change,
 }
 
-/// The call paths of both sides as one tree, in columns. Row 0 is the root. A node comes after its parent.
+/// The call paths of both sides as one tree, in columns. Row 0 is the root. Nodes come after their parents.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChangeTree {
     /// Row of the parent, which is the caller; 0 for the root itself.
@@ -100,7 +99,7 @@ pub struct ChangeTree {
     pub label: Vec<u32>,
     /// Amounts allocated by exactly this path.
     pub own: Vec<Change>,
-    /// Amounts allocated by this path and all that extend it.
+    /// Amounts allocated by this path and all paths that extend it.
     pub total: Vec<Change>,
     /// The distinct labels.
     pub labels: Vec<String>,
@@ -188,8 +187,8 @@ fn site_changes(sides: Sides<'_>) -> Vec<SiteChange> {
     rows
 }
 
-/// Joins the amounts of both sides by label. Sorted by the difference in bytes, then by the larger of both
-/// sides, both descending. Amounts with the same label on one side are added up.
+/// Joins the amounts of both sides by label. Sorted by the difference in bytes, then by the larger side, both
+/// descending. Amounts with the same label on one side are added up.
 #[must_use]
 pub fn changes<'a>(
     before: impl IntoIterator<Item = (&'a str, Amount)>,
@@ -210,7 +209,7 @@ pub fn changes<'a>(
         });
         rows[row].change.side(side).add(amount);
     }
-    // The label comes last, so that the order is always the same.
+    // The label comes last, so that the order is deterministic.
     rows.sort_few_by(|a, b| {
         let rank = |row: &SiteChange| {
             let Change { before, after } = row.change;
@@ -224,7 +223,7 @@ pub fn changes<'a>(
     rows
 }
 
-/// Numbers of labels by what changed.
+/// Number of labels by kind of change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Only on the second side.
@@ -237,7 +236,7 @@ pub struct Tally {
     pub unchanged: u64,
 }
 
-/// Counts labels by what changed.
+/// Counts labels by kind of change.
 #[must_use]
 pub fn tally(changes: &[SiteChange]) -> Tally {
     let mut tally = Tally::default();
@@ -269,8 +268,8 @@ fn change_tree(sides: Sides<'_>) -> ChangeTree {
             })
             .collect();
         let nodes = &profile.tree;
-        // Row of the profile to row of this tree. If a parent does not come before its child, as in a profile
-        // that this program did not write, the child becomes one of the root.
+        // Row of the profile to row of this tree. If a parent does not precede its child, as in a profile that another
+        // program wrote, the child hangs from the root.
         let mut rows: Vec<u32> = Vec::with_capacity(nodes.len());
         for (row, (&parent, &label)) in nodes.parent.iter().zip(&nodes.label).enumerate() {
             let here = if row == 0 {

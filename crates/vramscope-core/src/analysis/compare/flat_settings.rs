@@ -1,14 +1,14 @@
 //! Allocator settings by name.
 //!
 //! Most settings are single values. A few are dicts, such as `roundup_power2_divisions`, and the variable
-//! `PYTORCH_CUDA_ALLOC_CONF` is a list of `key:value`. Both are split, so that a difference names the part that
+//! `PYTORCH_CUDA_ALLOC_CONF` is a list of `key:value`. Both are split, so that a difference names the entry that
 //! differs and not the whole list.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// Settings by name. Parts of a dict or list follow after a dot: `roundup_power2_divisions.256`.
+/// Settings by name. Entries of a dict or list follow after a dot: `roundup_power2_divisions.256`.
 pub type FlatSettings = BTreeMap<String, String>;
 
 /// Maximum length of a value, in bytes of UTF-8; longer ones are cut.
@@ -22,7 +22,7 @@ const LISTS: [&str; 3] = [
     "PYTORCH_HIP_ALLOC_CONF",
 ];
 
-/// `allocator_settings` of a file by name.
+/// The `allocator_settings` of a file, by name.
 #[must_use]
 pub fn flat_settings(settings: &Map<String, Value>) -> FlatSettings {
     let mut values = FlatSettings::new();

@@ -7,7 +7,7 @@ use crate::analysis::code::call_sites::NO_STACK;
 use crate::analysis::properties::Property;
 use crate::units::{Bytes, Count};
 
-/// The comparison as a sentence. `names` are what the sides are called, `groups` their differences, the largest first.
+/// The comparison as a sentence. `names` are the names of the sides; `groups` are their differences, the largest first.
 #[must_use]
 pub fn headline(names: [&str; 2], total: Change, groups: &[SiteChange], by: Property) -> String {
     let [a, b] = names;
@@ -29,7 +29,7 @@ pub fn headline(names: [&str; 2], total: Change, groups: &[SiteChange], by: Prop
         return capitalised(&format!("{whole}, {alike}."));
     };
     let (of_site, of_all) = (largest.change.bytes_delta(), total.bytes_delta());
-    // Where what grew and what shrank cancel each other out, no place has most of what is left.
+    // If growth and shrinkage cancel each other out, no single place accounts for most of the difference.
     let [part, all] = [of_site, of_all].map(i64::unsigned_abs);
     let is_most = of_site.signum() == of_all.signum() && (all / 2..=all + all / 2).contains(&part);
     let share = match is_most && of_all != 0 {
@@ -121,7 +121,7 @@ mod tests {
             said(&[(n, 10, 2)], &[(n, 9, 1)]),
             "B has 1.00 MiB less than A (10.0 MiB → 9.00 MiB), most of it at n:2: −1.00 MiB, 1 fewer allocation."
         );
-        // What shrank and what grew cancel each other out.
+        // Shrinkage and growth cancel each other out.
         assert_eq!(
             said(&[(m, 10, 1)], &[(n, 10, 1)]),
             "A and B have the same 10.0 MiB; the largest difference is at m:1 (linear): −10.0 MiB, 1 fewer allocation."

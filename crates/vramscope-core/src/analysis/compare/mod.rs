@@ -1,7 +1,6 @@
 //! Comparisons of two sides, which may be moments, devices or files.
 //!
-//! Belongs here: a description of a side that is meaningful outside its file, and the differences between
-//! sides.
+//! Belongs here: a description of a side that is meaningful outside its file, and the differences between sides.
 
 pub mod changes;
 pub mod flat_settings;

@@ -1,8 +1,7 @@
-//! The part of names that tells them apart.
+//! The distinguishing part of names.
 
-/// Cuts what all names have in common at their beginnings and ends, at whole words: `run_none.pickle` and
-/// `run_bf16.pickle` are `none` and `bf16`. A number keeps the word before it: `rank 0`. Names of which nothing would be
-/// left stay whole.
+/// Cuts the beginnings and ends that all names share, at whole words: `run_none.pickle` and `run_bf16.pickle` become
+/// `none` and `bf16`. A number keeps the word before it: `rank 0`. If nothing would be left of a name, all stay whole.
 #[must_use]
 pub fn names_apart<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else {
@@ -15,7 +14,7 @@ pub fn names_apart<'a>(names: &[&'a str]) -> Vec<&'a str> {
         })
     };
     let is_separator = |letter: char| !letter.is_alphanumeric();
-    // The end comes first: in `run.pickle` and `run.1.pickle`, the ending is what is common.
+    // The end comes first: `run.pickle` and `run.1.pickle` share their ending.
     let ends = first
         .char_indices()
         .filter(|&(_, letter)| is_separator(letter));

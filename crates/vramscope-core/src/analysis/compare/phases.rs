@@ -1,4 +1,4 @@
-//! Whether two sides are in different phases, so that what differs is also what they were doing.
+//! Whether two sides are in different phases, so that the program was also doing different things.
 
 use super::side::Figures;
 use crate::analysis::time::phase::{Phase, PhasePeak};
@@ -6,14 +6,14 @@ use crate::analysis::time::phase::{Phase, PhasePeak};
 /// Two sides in different phases.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DifferentPhases {
-    /// What they were doing, as a sentence.
+    /// The phases of both, as a sentence.
     pub sentence: String,
-    /// The peaks of the phases that both have.
+    /// The peaks of the phases that both sides have.
     pub same: Vec<[PhasePeak; 2]>,
 }
 
-/// The phases of two sides, if they are in different ones, between different ones, or one in and one between. `names` are
-/// what the sides are called.
+/// The phases of two sides, if one is in another phase, or between other phases, than the other. `names` are the names
+/// of the sides.
 #[must_use]
 pub fn different_phases(names: [&str; 2], sides: [&Figures; 2]) -> Option<DifferentPhases> {
     let [before, after] = [when(sides[0])?, when(sides[1])?];
@@ -31,7 +31,7 @@ pub fn different_phases(names: [&str; 2], sides: [&Figures; 2]) -> Option<Differ
     })
 }
 
-/// When a side is; `None` if its recording has no phases.
+/// The phase of a side, or the phases around it; `None` if its recording has no phases.
 fn when(side: &Figures) -> Option<&'static str> {
     match (side.phase, side.last_phase) {
         (Some(phase), _) => Some(phase.while_in()),
@@ -77,7 +77,7 @@ mod tests {
         );
     }
 
-    /// The peak of one recording is at the end of the backward pass, that of the other between forward and backward.
+    /// One recording has its peak at the end of the backward pass, the other between forward and backward.
     #[test]
     fn between_two_phases_is_another_place_than_in_one() {
         let within = side(Some(Phase::Backward), None, &PEAKS);

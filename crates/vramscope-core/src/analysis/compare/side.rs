@@ -1,13 +1,12 @@
-//! One side of a comparison: amounts by call path and by call site, in a form that is meaningful outside its
-//! file.
+//! One side of a comparison: amounts by call path and by call site, in a form that is meaningful outside its file.
 //!
-//! Ids of frames and stacks are valid in one snapshot only, and the page holds another file in another worker.
-//! A profile therefore contains texts: each distinct label once, the call paths as a tree of labels, and
-//! everything else that a comparison shows, such as figures, settings and curves. Labels are those of the
-//! frames' [groups](crate::analysis::code::frame_groups): by line, or by function if lines have moved between
-//! two versions. The size is bounded, whatever the size of the file: see [`NODES_MAX`] and [`LABEL_MAX_BYTES`].
+//! Ids of frames and stacks are valid in one snapshot only, and the page opens the other file in another worker. A
+//! profile therefore contains texts: each distinct label once, the call paths as a tree of labels, and everything else
+//! that a comparison shows, such as figures, settings and curves. Labels are those of the frames'
+//! [groups](crate::analysis::code::frame_groups): by line, or by function if lines have moved between two versions. The
+//! size is bounded, whatever the size of the file: see [`NODES_MAX`] and [`LABEL_MAX_BYTES`].
 //!
-//! Left out: bytes × lifetime, which cannot be compared between recordings of different length.
+//! Left out: bytes × lifetime, which cannot be compared between recordings of different lengths.
 
 use std::collections::HashMap;
 
@@ -34,11 +33,11 @@ use crate::sorting::SortFew;
 
 pub use crate::analysis::groups::turnover::Amount;
 
-/// Maximum number of nodes of a profile's tree. Real files have some ten thousand. Beyond that, the paths with
-/// the fewest bytes are cut where they leave the nodes that exist.
+/// Maximum number of nodes of a profile's tree. Real files have some ten thousand. Beyond it, the paths with the fewest
+/// bytes end at the last node that exists.
 pub const NODES_MAX: usize = 1 << 16;
 
-/// Maximum number of call sites of a profile; the smaller ones are summed up in one entry.
+/// Maximum number of call sites of a profile; the smaller ones are added up in one entry.
 pub const SITES_MAX: usize = 1 << 15;
 
 /// Maximum length of a label, in bytes of UTF-8; longer ones are cut.
@@ -56,8 +55,7 @@ pub struct Profile {
     /// The distinct labels of tree and call sites, cut to [`LABEL_MAX_BYTES`]. Index 0 is the label of the
     /// root.
     pub labels: Vec<String>,
-    /// For each label the text of a filter that matches the allocations with it on their stack; empty if the
-    /// label is not code.
+    /// For each label, a filter that matches the allocations with it on their stack; empty if the label is not code.
     pub filters: Vec<String>,
     /// Amounts by call path.
     pub tree: ProfileTree,
@@ -65,7 +63,7 @@ pub struct Profile {
     pub sites: Vec<SiteAmount>,
     /// The amount whose call paths were cut because of [`NODES_MAX`]; included in [`Self::total`].
     pub shortened: Amount,
-    /// `allocator_settings` of the file by name.
+    /// The `allocator_settings` of the file, by name.
     pub settings: FlatSettings,
     /// Active and reserved memory over the whole recording.
     pub curves: Curves,
@@ -86,7 +84,7 @@ pub struct Figures {
     pub allocations: u64,
     /// The most requested bytes that were live at once.
     pub peak_active_bytes: u64,
-    /// The most that was reserved; `None` if the file does not tell.
+    /// The most reserved bytes; `None` if the file does not record them.
     pub peak_reserved_bytes: Option<u64>,
     /// The moment of the figures below: the last moment of the selection, or the end.
     pub moment: u32,
@@ -94,11 +92,11 @@ pub struct Figures {
     pub moment_us: Option<u64>,
     /// Requested bytes of live allocations at `moment`.
     pub active_bytes: u64,
-    /// What was reserved at `moment`; `None` if the file does not tell.
+    /// Reserved bytes at `moment`; `None` if the file does not record them.
     pub reserved_bytes: Option<u64>,
-    /// The phase at `moment`, inferred; `None` if it is in none.
+    /// The inferred phase at `moment`; `None` outside of all phases.
     pub phase: Option<Phase>,
-    /// The same, or else the last phase before `moment`; `None` before the first.
+    /// The inferred phase at `moment`, or else the last one before it; `None` before the first.
     pub last_phase: Option<Phase>,
     /// The peaks of the phases, inferred.
     pub phase_peaks: Vec<PhasePeak>,
@@ -110,7 +108,7 @@ pub struct Figures {
     pub ooms: u64,
 }
 
-/// A tree of call paths, in columns. Row 0 is the root. A node comes after its parent.
+/// A tree of call paths, in columns. Row 0 is the root. Nodes come after their parents.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ProfileTree {
     /// Row of the parent, which is the caller; 0 for the root itself.
@@ -157,7 +155,7 @@ impl ProfileTree {
 pub struct SiteAmount {
     /// Index into [`Profile::labels`].
     pub label: u32,
-    /// The operators that made it, those of the most bytes first; empty if none is known.
+    /// The operators that allocated its memory, by bytes descending; empty if none is known.
     pub operators: String,
     /// The selected allocations of the call site.
     pub amount: Amount,
@@ -191,16 +189,14 @@ impl ProfileNames {
 }
 
 impl ProfileNames {
-    /// The text of a filter that matches the allocations with this group on their stack; `None` if the group is
-    /// not code.
+    /// A filter that matches the allocations with this group on their stack; `None` if the group is not code.
     fn group_filter(&self, snapshot: &Snapshot, group: GroupId) -> Option<String> {
         let groups = (&self.table, &self.groups);
         let filter = rows::of_group(snapshot, groups, self.grouping, group)?;
         Some(filter.to_string())
     }
 
-    /// The text of a filter that matches the allocations with a call site's code on their stack; `None` if
-    /// there is no code.
+    /// A filter that matches the allocations with a call site's code on their stack; `None` if there is no code.
     fn site_filter(&self, snapshot: &Snapshot, site: &CallSite) -> Option<String> {
         let location = Location::of(snapshot, snapshot.frames.get(site.frame?));
         let filter = rows::of_frame(self.grouping, &location, site.class)?;
@@ -214,7 +210,7 @@ impl ProfileNames {
     }
 }
 
-/// The labels of call sites: by line their own, otherwise those of their frames' groups.
+/// The labels of call sites: their own if grouped by line, otherwise the labels of their frames' groups.
 fn site_names(recording: &Recording, grouping: FrameGrouping) -> Vec<String> {
     let sites = recording.call_sites().sites().iter();
     let own = |label: &str| clip(label, LABEL_MAX_BYTES).to_owned();
@@ -242,8 +238,7 @@ fn site_names(recording: &Recording, grouping: FrameGrouping) -> Vec<String> {
     sites.map(name).collect()
 }
 
-/// Computes a device's profile over the selected allocations. `names` are those of its recording, `curves` those of the
-/// device.
+/// Computes a device's profile over the selected allocations. `names` belong to its recording, `curves` to the device.
 #[must_use]
 pub fn profile(
     device: Device<'_>,
@@ -289,7 +284,7 @@ pub fn profile(
     }
 }
 
-/// For each name, the row of the first that is the same.
+/// For each name, the row of its first occurrence.
 fn first_of_name(names: &[String]) -> Vec<u32> {
     let mut first: HashMap<&str, u32> = HashMap::new();
     let rows = (0..).zip(names);
@@ -297,15 +292,14 @@ fn first_of_name(names: &[String]) -> Vec<u32> {
         .collect()
 }
 
-/// A stack, and whether it is the stack of the free because that of the allocation is unknown.
+/// A stack, and whether it belongs to the free, as the stack of the allocation is unknown.
 type StackKey = (StackId, bool);
 
-/// Sums over the selected allocations.
 struct Sums {
     total: Amount,
-    /// Amount by stack; the last entry is for allocations without one.
+    /// Amount by stack; the last entry is for allocations without a stack.
     by_stack: Vec<Amount>,
-    /// The same for allocations of which only the stack of the free is known.
+    /// The same for allocations with only the stack of the free.
     by_free: Vec<Amount>,
     by_site: Vec<Amount>,
     /// The operators of call sites, by the row of the first one with the same name.
@@ -352,7 +346,7 @@ impl Sums {
         sums
     }
 
-    /// The stacks with the most bytes first. The tree may run out of nodes, and should then cut the smallest.
+    /// The stacks with the most bytes first: if the tree runs out of nodes, it cuts the smallest.
     fn stacks_by_bytes(&self) -> Vec<(StackKey, Amount)> {
         let of = |amounts: &[Amount], is_of_free: bool| -> Vec<(StackKey, Amount)> {
             let last = amounts.len() - 1;
@@ -525,7 +519,6 @@ impl<'a> Planter<'a> {
     }
 }
 
-/// The moments that a selection names, ascending.
 fn moments(history: &History, selection: Selection) -> Vec<u32> {
     let clamp = |moment: u32| moment.min(history.event_count);
     match selection {

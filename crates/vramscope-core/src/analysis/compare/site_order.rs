@@ -40,8 +40,8 @@ pub enum SiteColumn {
 
 /// The rows of `sites` in this order. `sites` must be as [`compare`](super::changes::compare) returns them.
 ///
-/// With `changed_only`, sites without any change are left out; `turnover` tells of allocations that were replaced by
-/// others of the same size, and is `None` where that is not known.
+/// With `changed_only`, sites without any change are left out. `turnover` has the allocations that were replaced by
+/// others of the same size; `None` if they are not known.
 #[must_use]
 pub fn ordered(
     sites: &[SiteChange],
@@ -58,7 +58,7 @@ pub fn ordered(
     let mut rows: Vec<u32> = rows.map(|(row, _)| row).collect();
     let site = |row: &u32| &sites[*row as usize];
     match order.by {
-        // The order that they come in.
+        // Already sorted this way.
         SiteColumn::Difference => {}
         SiteColumn::Growth => rows.sort_few_by_key(|row| Reverse(site(row).change.bytes_delta())),
         SiteColumn::CountGrowth => {

@@ -1,8 +1,8 @@
-//! How each group of allocations changed between two moments, or over several ranges: bytes allocated, freed
-//! and retained.
+//! How each group of allocations changed between two moments, or over several ranges: bytes allocated, freed and
+//! retained.
 //!
-//! An allocation that is both allocated and freed within the range counts as allocated and as freed, but not as
-//! retained. Live before + allocated - freed = live after.
+//! An allocation made and freed within the range counts as allocated and as freed, but not as retained. Live before +
+//! allocated - freed = live after.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct GroupChange {
     pub group: u32,
     /// Allocated within the range; [`Selection::AllocatedIn`].
     pub allocated: Amount,
-    /// Freed (the free completed) within the range, whenever allocated; [`Selection::FreedIn`].
+    /// Freed (the free completed) within the range, whenever it was allocated; [`Selection::FreedIn`].
     pub freed: Amount,
     /// Allocated within the range, and live at its end; [`Selection::RetainedFrom`].
     pub retained: Amount,
@@ -50,8 +50,8 @@ pub struct GroupChanges {
     pub groups: Vec<GroupChange>,
 }
 
-/// Sums the changes in `ranges`, in any order, by group. Overlapping ranges are merged, so that nothing is
-/// counted twice. Retained is what is live at the end of the merged range in which it was allocated.
+/// Sums the changes in `ranges`, in any order, by group. Overlapping ranges are merged, so that nothing is counted
+/// twice. Retained means live at the end of the merged range that allocated it.
 #[must_use]
 pub fn group_changes(history: &History, column: &GroupColumn, ranges: &[Moments]) -> GroupChanges {
     let ranges = apart(ranges);

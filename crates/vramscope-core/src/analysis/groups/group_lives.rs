@@ -1,9 +1,8 @@
 //! Each group of allocations over a whole recording: its own peak, its total, and how long its allocations
 //! lived.
 //!
-//! A group that is small at the device's peak may still be the one that allocates most, or that holds its
-//! memory longest, so groups can be ranked in several ways. One sweep over births and deaths finds the peaks of
-//! all groups.
+//! A group that is small at the device's peak may still allocate most, or hold its memory longest, so groups can be
+//! ranked in several ways. One sweep over births and deaths finds the peaks of all groups.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +42,8 @@ pub struct GroupLife {
     pub count: u64,
     /// Sum of their lifetimes as far as recorded, in [`GroupLives::unit`].
     pub life: u128,
-    /// Sum of bytes times lifetime, in [`GroupLives::unit`]; saturates. Divided by the recording's length, it
-    /// is the average of live bytes over time.
+    /// Sum of bytes times lifetime, in [`GroupLives::unit`]; saturates. Divided by the length of the recording, it
+    /// gives the average of live bytes over time.
     pub byte_life: u128,
 }
 
@@ -56,7 +55,7 @@ impl GroupLife {
     }
 }
 
-/// The field by which groups are ranked, descending.
+/// The field to rank groups by, descending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rank {
@@ -140,7 +139,7 @@ fn count(group: &mut GroupLife, history: &History, id: AllocationId, unit: LifeU
     }
 }
 
-/// Sets the peaks. Goes over births, which ascend by row, and over the deaths up to each.
+/// Sets the peaks in one sweep over births, which ascend by row, and the deaths up to each birth.
 fn set_peaks(groups: &mut [GroupLife], history: &History, column: &GroupColumn) {
     let table = &history.allocations;
     let lived = |row: &usize| table.born[*row] < table.died[*row];
@@ -151,7 +150,7 @@ fn set_peaks(groups: &mut [GroupLife], history: &History, column: &GroupColumn) 
     let group_of = |row: usize| column.of.get(row).map(|&group| group as usize);
     let deaths = rows_by_moment(history.event_count as usize + 1, table.len(), died);
     let mut deaths = deaths.into_iter().map(|row| row as usize).peekable();
-    // In a damaged file, sizes may add up to more than 64 bits.
+    // The sizes in a damaged file may add up to more than 64 bits.
     let mut live = vec![0_u128; groups.len()];
     for row in (0..table.len()).filter(lived) {
         let born = table.born[row];

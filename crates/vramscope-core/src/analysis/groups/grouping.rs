@@ -1,7 +1,7 @@
-//! The allocations of a device in groups by one of their properties.
+//! Groups the allocations of a device by one of their properties.
 //!
-//! Of places in the code a group may be several frames, with a depth above 1: `a.py:3 f < b.py:9 g`. A group has the same
-//! label in flame graphs, in comparisons and in other files.
+//! A group of places in the code may be several frames, with a depth above 1: `a.py:3 f < b.py:9 g`. A group has the
+//! same label in flame graphs, in comparisons and in other files.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,19 +21,19 @@ use crate::sorting::SortFew;
 /// The group of every allocation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct GroupColumn {
-    /// Label of each group. The last is of allocations without a value.
+    /// Label of each group. The last group has the allocations without a value.
     pub labels: Vec<String>,
     /// For each group the filter that matches exactly its allocations; empty where no filter does.
     pub filters: Vec<Filter>,
-    /// Whether groups are call sites, which [`operators_of`](Self::operators_of) tells more about.
+    /// Whether groups are call sites, so that [`operators_of`](Self::operators_of) can add the operators.
     pub are_call_sites: bool,
     /// Group of each allocation.
     pub of: Vec<u32>,
 }
 
 impl GroupColumn {
-    /// Groups all allocations by a property whose values are names. `depth` is the number of frames per label or, by annotation, of nested ranges;
-    /// at least 1. Other names stand alone.
+    /// Groups all allocations by a property whose values are names. `depth` is the number of frames per label or, for
+    /// annotations, of nested ranges; at least 1. Other names stand alone.
     #[must_use]
     pub fn of(device: Device<'_>, by: Property, depth: usize) -> Self {
         let nested = nested_names(device, by, depth);
@@ -51,7 +51,7 @@ impl GroupColumn {
         }
     }
 
-    /// Groups names, of which equal ones are one group.
+    /// Groups equal names.
     fn of_names(names: Names<'_>, filters: Vec<Filter>, rows: usize) -> Self {
         let mut numbers: HashMap<Cow<'_, str>, u32> = HashMap::new();
         let mut merged: Vec<Vec<Filter>> = Vec::new();
@@ -85,8 +85,8 @@ impl GroupColumn {
         self.labels.get(group as usize).map_or("", String::as_str)
     }
 
-    /// The operators by which the given allocations of each group were made, those of the most bytes first. Only of
-    /// call sites, and where any is known.
+    /// The operators that made the given allocations of each group, by bytes descending. Only for call sites with a
+    /// known operator.
     #[must_use]
     pub fn operators_of(
         &self,
@@ -116,7 +116,7 @@ pub struct GroupTotal {
     pub largest_bytes: u64,
 }
 
-/// Sums the selected allocations by group, most bytes first. Equal groups stay in the order of their numbers.
+/// Sums the selected allocations by group, most bytes first, then by group number.
 #[must_use]
 pub fn group_totals(
     history: &History,
@@ -126,7 +126,7 @@ pub fn group_totals(
     totals_of(history, column, selection.allocations(history))
 }
 
-/// Sums the given allocations by group, most bytes first. Equal groups stay in the order of their numbers.
+/// Sums the given allocations by group, most bytes first, then by group number.
 #[must_use]
 pub fn totals_of(
     history: &History,
@@ -153,7 +153,7 @@ pub fn totals_of(
     totals
 }
 
-/// Like [`group_totals`], but by label, which can be compared with other files.
+/// Like [`group_totals`], but by label, for comparison with other files.
 #[must_use]
 pub fn named_totals(
     history: &History,

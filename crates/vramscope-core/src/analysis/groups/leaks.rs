@@ -1,11 +1,11 @@
-//! Memory that repetitions of the same work, such as training steps, leave behind: allocated in one repetition
-//! and still live at the end of the last.
+//! Memory that repetitions of the same work, such as training steps, leave behind: allocated in one repetition and
+//! still live at the end of the last.
 //!
-//! A single repetition that leaves memory behind sets up state, for example of an optimizer or a cache. A leak
-//! shows in most repetitions. So groups are ranked by the median over all repetitions, which is 0 unless more
-//! than half of them left something. The last repetition is not counted, because the next one might have freed
-//! what it allocated, such as gradients. A recording shows only what is live. Whether it is still needed, only
-//! the program's author knows.
+//! A single repetition that leaves memory behind sets up state, for example of an optimizer or a cache. A leak occurs
+//! in most repetitions. So groups are ranked by the median over all repetitions, which is 0 unless more than half of
+//! them left something. The last repetition is not counted, because the next one might have freed its allocations, such
+//! as gradients. A recording only shows which memory is live. Whether it is still needed, only the program's author
+//! knows.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::analysis::time::lanes::LaneRange;
 use crate::analysis::time::selection::Moments;
 use crate::sorting::SortFew;
 
-/// What the repetitions left of one group.
+/// What the repetitions left behind of one group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GroupLeft {
     /// Index into [`GroupColumn::labels`].
@@ -38,13 +38,13 @@ pub struct GroupLeft {
 /// What all repetitions left behind.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Leaks {
-    /// The end of the last repetition: what is live at this moment has been left behind.
+    /// The end of the last repetition: memory live at this moment has been left behind.
     pub until: u32,
-    /// What each repetition but the last left.
+    /// What each repetition but the last left behind.
     pub repetitions: Vec<Amount>,
     /// The median of the bytes in `repetitions`.
     pub median_bytes: u64,
-    /// What was allocated between repetitions, and is live at `until`.
+    /// Allocated between repetitions, and live at `until`.
     pub outside: Amount,
     /// Active bytes at the end of the first repetition.
     pub first_live_bytes: u64,
@@ -55,7 +55,7 @@ pub struct Leaks {
 }
 
 impl Leaks {
-    /// What all repetitions together left behind.
+    /// The sum over all repetitions.
     #[must_use]
     pub fn total(&self) -> Amount {
         let mut total = Amount::default();
@@ -63,7 +63,7 @@ impl Leaks {
         total
     }
 
-    /// The mean change of active bytes from the end of one repetition to the end of the next.
+    /// The mean change of active bytes between the ends of consecutive repetitions.
     #[must_use]
     pub fn growth_bytes(&self) -> i64 {
         let growth = i128::from(self.last_live_bytes) - i128::from(self.first_live_bytes);
@@ -72,8 +72,7 @@ impl Leaks {
     }
 }
 
-/// The ranges that were recorded as a whole and do not overlap the one before. `ranges` must be sorted by
-/// start.
+/// The ranges that were recorded in full and do not overlap the previous one. `ranges` must be sorted by start.
 #[must_use]
 pub fn whole_repetitions(ranges: &[LaneRange]) -> Vec<LaneRange> {
     let mut whole: Vec<LaneRange> = Vec::new();
@@ -86,8 +85,7 @@ pub fn whole_repetitions(ranges: &[LaneRange]) -> Vec<LaneRange> {
     whole
 }
 
-/// Computes what `repetitions` left behind. They must be ascending and must not overlap. The result is empty
-/// for fewer than two.
+/// Computes what `repetitions` left behind. They must ascend without overlap. The result is empty for fewer than two.
 #[must_use]
 pub fn leaks(history: &History, column: &GroupColumn, repetitions: &[Moments]) -> Leaks {
     let live = |moment: u32| history.active_bytes.get(moment as usize).copied();
@@ -153,7 +151,7 @@ fn groups(by_group: &BTreeMap<(u32, usize), Amount>, repetitions: usize) -> Vec<
     groups
 }
 
-/// The lower median of `len` values, of which all but the given ones are 0.
+/// The lower median of `len` values: those given, and zeros.
 fn median(mut values: Vec<u64>, len: usize) -> u64 {
     values.sort_unstable();
     let zeros = len.saturating_sub(values.len());

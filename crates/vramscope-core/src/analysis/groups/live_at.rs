@@ -14,7 +14,7 @@ use crate::analysis::time::history::History;
 use crate::ids::AllocationId;
 use crate::sorting::SortFew;
 
-/// The allocations live at a moment, in stacking order. Includes those whose free is pending.
+/// The allocations live at a moment, in stacking order. Includes allocations whose free is pending.
 pub fn live_at(history: &History, moment: u32) -> impl Iterator<Item = AllocationId> + '_ {
     let table = &history.allocations;
     let lives = table.born.iter().zip(&table.died).enumerate();
@@ -23,15 +23,15 @@ pub fn live_at(history: &History, moment: u32) -> impl Iterator<Item = Allocatio
         .map(|(row, _)| AllocationId::from_index(row))
 }
 
-/// What was counted of one call site.
+/// The counted allocations of one call site.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteTotal {
     /// The call site.
     pub site: CallSiteId,
-    /// Its [label](crate::analysis::code::call_sites::CallSite::label).
+    /// The site's [label](crate::analysis::code::call_sites::CallSite::label).
     pub label: String,
-    /// The operators of what was counted, those of the most bytes first: `mul`, or `mul, exp and 3 others`. Empty if
-    /// none is known.
+    /// The operators that made the allocations, by bytes descending: `mul`, or `mul, exp and 3 others`. Empty if none
+    /// is known.
     pub operators: String,
     /// Requested bytes.
     pub bytes: u64,
@@ -57,7 +57,7 @@ pub struct TopSites {
 }
 
 impl TopSites {
-    /// Sums allocations, given as call site, operator and bytes, by call site; lists the `limit` largest.
+    /// Sums allocations, given as call site, operator and bytes, by call site, and lists the `limit` largest.
     #[must_use]
     pub fn of(
         sites: &CallSites,
@@ -97,7 +97,7 @@ impl TopSites {
     }
 }
 
-/// The `limit` call sites with the most bytes of some of a device's allocations.
+/// The `limit` call sites with the most bytes among some of a device's allocations.
 #[must_use]
 pub fn top_call_sites(
     device: Device<'_>,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::analysis::recording::Recording;
 
-    /// One line that calls `exp` twice and `mul`, another that calls nothing, and `exp` once more after a free.
+    /// One line that calls `exp` twice and `mul`, another without an operator, and `exp` once more after a free.
     fn recording() -> Recording {
         let event = |action: &str, address: u64, bytes: u64, line: u32, operator: &str| {
             let operator = format!(r#"{{"name": "{operator}", "filename": "??", "line": 0}}"#);

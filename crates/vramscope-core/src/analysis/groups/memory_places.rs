@@ -1,4 +1,4 @@
-//! Where the memory of allocations is: pool, the blocks that serve its requests, and segment, as levels of a call tree.
+//! Where the memory of allocations is, as levels of a call tree: pool, blocks for the same requests, segment.
 
 use std::collections::HashMap;
 
@@ -13,16 +13,15 @@ use crate::units::Bytes;
 /// The places of a device's allocations.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MemoryPlaces {
-    /// The place of each allocation, and its levels: the pool; stream and size of requests, which share free blocks;
-    /// the segment.
+    /// The place of each allocation, in three levels: the pool; the stream and size class, whose requests share free
+    /// blocks; the segment.
     pub places: Places,
-    /// For the group of each pool, the filter that finds its allocations.
+    /// For the group of each pool, a filter that matches its allocations.
     pub pools: HashMap<GroupId, Filter>,
 }
 
 impl MemoryPlaces {
-    /// The places of all allocations, each in the segment that contained it when it was born. The names go into
-    /// `table`.
+    /// The places of all allocations: the segment that contained each when it was born. The names go into `table`.
     #[must_use]
     pub fn of(device: Device<'_>, table: &mut GroupTable) -> Self {
         let segments = device.segments();
@@ -44,7 +43,7 @@ impl MemoryPlaces {
     }
 }
 
-/// The names of a segment's levels. A pool that the file does not tell has none.
+/// The names of a segment's levels. A pool that the file does not record has no name.
 fn levels(device: Device<'_>, life: &SegmentLife) -> [Option<String>; 3] {
     let recording = device.recording;
     let pool = life.pool.map(|pool| recording.pools().label(pool));

@@ -1,4 +1,4 @@
-//! The operators by which counted allocations were made, named by row of a table.
+//! The operators that made counted allocations, named by row of a table.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ pub struct OperatorSums {
 }
 
 impl OperatorSums {
-    /// Counts an allocation. One without a known operator names none.
+    /// Counts an allocation. Without a known operator, it adds no name.
     pub fn add(&mut self, row: u32, operator: OperatorId, bytes: u64) {
         if operator != OperatorId::NONE {
             let sum = self.bytes.entry((row, operator)).or_default();
@@ -21,8 +21,7 @@ impl OperatorSums {
         }
     }
 
-    /// The operators of each row that has any, those of the most bytes first: `mul`, `mul and exp`, or
-    /// `mul, exp and 3 others`.
+    /// The operators of each row that has any, by bytes descending: `mul`, `mul and exp`, or `mul, exp and 3 others`.
     #[must_use]
     pub fn named(self, operators: &Operators) -> HashMap<u32, String> {
         let mut ranked: Vec<_> = self.bytes.into_iter().collect();

@@ -22,12 +22,12 @@ pub struct StackSample {
     pub all: Amount,
 }
 
-/// The properties by which allocations are summed.
+/// The properties to sum by.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SampleKey {
     /// The stack; if none was recorded, one of the constants of [`StackId`].
     pub stack: StackId,
-    /// Whether `stack` is where they were freed. Where they were allocated is then unknown.
+    /// Whether `stack` freed them; the stack that allocated them is then unknown.
     pub is_freed_at: bool,
     /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: Option<i64>,
@@ -37,8 +37,8 @@ pub struct SampleKey {
     pub category: Option<StringId>,
 }
 
-/// Computes the samples of a device in one pass over its allocations. Sorted by bytes live at `moment`, then by
-/// all bytes, both descending.
+/// Computes the samples of a device in one pass over its allocations. Sorted by bytes live at `moment`, then by all
+/// bytes, both descending.
 #[must_use]
 pub fn stack_samples(device: Device<'_>, moment: u32) -> Vec<StackSample> {
     let (snapshot, history) = (device.snapshot(), device.history);

@@ -1,7 +1,7 @@
 //! Memory at two moments of one recording: kept, freed in between, or newly allocated.
 //!
-//! Sums by stack do not show this: a call site that freed 1 GiB and allocated another 1 GiB looks unchanged.
-//! Within one recording, allocations can be identified at both moments.
+//! Sums by stack do not show this: a call site that freed 1 GiB and allocated another 1 GiB looks unchanged. Within one
+//! recording, the allocations at both moments can be matched.
 
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ pub struct SiteTurnover {
 pub struct Turnovers {
     /// The sum over all call sites.
     pub total: Turnover,
-    /// By call site, in the order of their numbers; only those with live allocations at either moment.
+    /// By call site number; only sites with live allocations at either moment.
     pub sites: Vec<SiteTurnover>,
 }
 
@@ -94,8 +94,8 @@ fn fate(born: u32, died: u32, from: u32, to: u32) -> Option<Fate> {
     }
 }
 
-/// Computes the turnover from moment `from` to moment `to`, which may be earlier: freed and new then apply as
-/// if time ran backwards. `site_of` is the call site of each allocation, from
+/// Computes the turnover from moment `from` to moment `to`, which may be earlier: freed and new are then as if time ran
+/// backwards. `site_of` is the call site of each allocation, from
 /// [`CallSites::of_allocations`](crate::analysis::code::call_sites::CallSites::of_allocations).
 #[must_use]
 pub fn turnover(history: &History, site_of: &[CallSiteId], from: u32, to: u32) -> Turnovers {

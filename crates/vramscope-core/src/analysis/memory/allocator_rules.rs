@@ -12,20 +12,20 @@ pub const UNIT_BYTES: u64 = 512;
 pub const SMALL_BYTES: u64 = 1 << 20;
 /// Segment size for small requests, and the page size of expandable segments for them.
 pub const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
-/// The same for large requests, by default.
+/// Like [`SMALL_SEGMENT_BYTES`], for large requests, by default.
 pub const LARGE_SEGMENT_BYTES: u64 = 20 << 20;
-/// Size of the chunks of the driver's memory pools, which each is given back by itself (observed with driver 580).
+/// Size of the chunks of the driver's memory pools, which are given back one by one (observed with driver 580).
 pub const POOL_CHUNK_BYTES: u64 = 32 << 20;
 /// Requests of this size and above get a segment of their own size, rounded up to [`OWN_SEGMENT_UNIT_BYTES`].
 pub const OWN_SEGMENT_BYTES: u64 = 10 << 20;
 /// See [`OWN_SEGMENT_BYTES`].
 pub const OWN_SEGMENT_UNIT_BYTES: u64 = 2 << 20;
 
-/// Number of size intervals with their own divisions. The first begins at 1 MiB, each next at twice that; the last is
-/// open-ended.
+/// Number of size intervals with their own divisions. The first begins at 1 MiB, each further one at twice the size of
+/// the previous; the last is open-ended.
 pub const INTERVALS: usize = 16;
 
-/// `roundup_power2_divisions`: into how many steps the range up to the next power of two is divided. Below 2 = off.
+/// `roundup_power2_divisions`: the number of steps up to the next power of two. Below 2 = off.
 pub type Divisions = [u64; INTERVALS];
 
 /// The divisions in `allocator_settings`. Absent or invalid values count as unset.
@@ -37,7 +37,7 @@ pub fn divisions(settings: &Map<String, Value>) -> Option<Divisions> {
     }))
 }
 
-/// The size of the pieces in which a segment is given back; `None` if only as a whole.
+/// The size of the pieces in which a segment can be given back; `None` if only as a whole.
 pub fn page_bytes(
     allocator: AllocatorKind,
     is_expandable: bool,
@@ -46,7 +46,7 @@ pub fn page_bytes(
     is_expandable.then_some(match (allocator, class) {
         (AllocatorKind::Driver, _) => POOL_CHUNK_BYTES,
         (AllocatorKind::Torch, Some(SizeClass::Small)) => SMALL_SEGMENT_BYTES,
-        // If the class is unknown, assume large pages, which rather underestimates what is returnable.
+        // If the class is unknown, assume large pages, which underestimates the returnable memory.
         (AllocatorKind::Torch, Some(SizeClass::Large) | None) => LARGE_SEGMENT_BYTES,
     })
 }
@@ -57,7 +57,7 @@ pub fn max_split_bytes(settings: &Map<String, Value>) -> Option<u64> {
     bytes.filter(|&bytes| bytes < i64::MAX as u64)
 }
 
-/// The block size for a request, provided that the remainder of the free block is split off.
+/// The block size for a request, if the remainder of the free block is split off.
 pub fn rounded(bytes: u64, divisions: &Divisions) -> u64 {
     let bytes = bytes.max(1);
     let log2 = bytes.ilog2();

@@ -1,9 +1,8 @@
 //! The state of the allocator at any moment: segments with their blocks in address order, and sums over them.
 //!
-//! [`replay`](crate::analysis::time::replay) gives the mapped segments and the live allocations. This module
-//! places the allocations in the segments, finds the sizes of their blocks (`sizes`), and fills the rest with
-//! free blocks. The allocator merges free neighbours at once, so whatever no active block covers is one free
-//! block.
+//! [`replay`](crate::analysis::time::replay) gives the mapped segments and the live allocations. This module places the
+//! allocations in the segments, finds the sizes of their blocks (`sizes`), and fills the rest with free blocks. The
+//! allocator merges free neighbours at once, so a range without an active block is one free block.
 //!
 //! [`Device::state_at`](crate::analysis::recording::Device::state_at) computes one moment. A [`Stepper`] moves from
 //! moment to moment and rebuilds only the segments that changed.
@@ -28,13 +27,11 @@ use crate::analysis::time::replay::{MappedRange, Replay};
 use crate::ids::{AllocationId, EventId, StackId};
 use crate::model::{self, PoolId};
 
-/// The input of all functions here: a device's history and its replay. Other rooms ask
+/// The input of all functions here: a device's history and its replay. Other modules use
 /// [`Device`](crate::analysis::recording::Device).
 #[derive(Clone, Copy)]
 pub(crate) struct Replayed<'a> {
-    /// The device's history.
     pub(crate) history: &'a History,
-    /// The device's segments and live allocations at any moment.
     pub(crate) replay: &'a Replay,
 }
 
@@ -55,7 +52,7 @@ pub enum BlockUse {
 pub struct PlacedBlock {
     /// Start address.
     pub address: u64,
-    /// Size in bytes, including rounding. See [`BlockSizes`] for where it comes from.
+    /// Size in bytes, including rounding. Recorded or derived, see [`BlockSizes`].
     pub bytes: u64,
     /// Requested bytes, at most `bytes`; 0 for a free block.
     pub requested_bytes: u64,
@@ -99,9 +96,9 @@ pub struct StateSums {
     pub pending_blocks: u64,
     /// Number of free blocks.
     pub free_blocks: u64,
-    /// Number of segments without an active block: `empty_cache()` would release them.
+    /// Number of segments without an active block, which `empty_cache()` would release.
     pub empty_segments: u64,
-    /// Bytes of those segments.
+    /// Bytes of segments without an active block.
     pub empty_bytes: u64,
 }
 
@@ -170,7 +167,7 @@ impl StateSums {
     }
 }
 
-/// The size of the requests that a segment serves. The allocator has a pool of blocks for each.
+/// The size of the requests that a segment serves. The allocator has a block pool for each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeClass {
@@ -181,7 +178,7 @@ pub enum SizeClass {
 }
 
 impl SizeClass {
-    /// The class from a file's `segment_type`; `None` if that is absent or another word.
+    /// The class in a file's `segment_type`; `None` if absent or unknown.
     #[must_use]
     pub fn of_kind(kind: Option<model::SegmentKind>) -> Option<Self> {
         match kind {
@@ -210,15 +207,15 @@ pub struct SegmentState {
     pub bytes: u64,
     /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
-    /// The memory pool: from its event, else from the final state's segment at this address, else the default
-    /// pool if the file mentions no other. `None` if unknown.
+    /// The memory pool: from its event, else from the final state's segment at this address, else the default pool if
+    /// the file mentions no other. `None` if unknown.
     pub pool: Option<PoolId>,
     /// Whether it belongs to an expandable segment, which can grow, shrink and be split.
     pub is_expandable: bool,
-    /// The size of the requests it serves: from the final state, else from the sizes of the segment and its
-    /// blocks. `None` if unknown, and for segments of the driver.
+    /// The size of the requests it serves: from the final state, else from the sizes of the segment and its blocks.
+    /// `None` if unknown, and for segments of the driver.
     pub size_class: Option<SizeClass>,
-    /// The size of the pieces in which it is given back; `None` if only as a whole.
+    /// The size of the pieces in which it can be given back; `None` if only as a whole.
     pub page_bytes: Option<u64>,
     /// The event that mapped its start address; `None` if it was mapped before the recording.
     pub mapped_by: Option<EventId>,
@@ -233,8 +230,8 @@ pub struct SegmentState {
 }
 
 impl SegmentState {
-    /// The index in [`blocks`](Self::blocks) of the block that contains an address; `None` if the segment does
-    /// not contain it.
+    /// The index in [`blocks`](Self::blocks) of the block that contains an address; `None` if the address is outside
+    /// the segment.
     #[must_use]
     pub fn block_at(&self, address: u64) -> Option<usize> {
         let offset = address.checked_sub(self.address)?;
@@ -259,8 +256,7 @@ impl SegmentState {
     }
 }
 
-/// The segments of one pool and stream. A request on another stream or in another pool cannot use their free
-/// blocks.
+/// The segments of one pool and stream. Requests on another stream or in another pool cannot use their free blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Group {
     /// The memory pool; `None` if unknown.
@@ -271,7 +267,7 @@ pub struct Group {
     pub sums: StateSums,
 }
 
-/// Live allocations that do not lie in a segment, or only in part. They occur in recordings without segment
+/// Live allocations that lie outside of all segments, or only partly in one. They occur in recordings without segment
 /// events and in damaged files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Misfits {
@@ -279,7 +275,7 @@ pub struct Misfits {
     pub outside: u64,
     /// Requested bytes of those allocations.
     pub outside_bytes: u64,
-    /// Requested bytes of allocations in segments that lie beyond the segment's end, or overlap the next block.
+    /// Requested bytes of allocations in segments that are beyond the segment's end, or overlap the next block.
     pub cut_bytes: u64,
 }
 
@@ -288,7 +284,7 @@ pub struct Misfits {
 pub struct AllocatorState {
     /// The moment.
     pub moment: u32,
-    /// Whose allocations these are. In the driver's pools, all streams share the free memory.
+    /// The allocator that made the blocks. In the driver's pools, all streams share the free memory.
     pub kind: AllocatorKind,
     /// The segments in address order.
     pub segments: Vec<SegmentState>,
@@ -296,14 +292,13 @@ pub struct AllocatorState {
     pub groups: Vec<Group>,
     /// The sums over all segments.
     pub total: StateSums,
-    /// The live allocations that do not fit into the segments. Their requested bytes and those of `total` add
+    /// The live allocations that do not fit into the segments. Together with the requested bytes of `total`, theirs add
     /// up to the history's active bytes.
     pub misfits: Misfits,
 }
 
 impl AllocatorState {
-    /// The index in [`segments`](Self::segments) of the segment that contains an address; `None` if there is
-    /// none.
+    /// The index in [`segments`](Self::segments) of the segment that contains an address; `None` if no segment does.
     #[must_use]
     pub fn segment_at(&self, address: u64) -> Option<usize> {
         let after = self
@@ -314,8 +309,8 @@ impl AllocatorState {
         (address - segment.address < segment.bytes).then_some(row)
     }
 
-    /// The block of a live allocation: the index of its segment, and the index of the block in that segment.
-    /// `None` if it has no block at this moment.
+    /// The block of a live allocation: the index of its segment, and the index of the block in that segment. `None` if
+    /// it has no block at this moment.
     #[must_use]
     pub fn find(&self, history: &History, id: AllocationId) -> Option<(usize, usize)> {
         let address = *history.allocations.address.get(id.index())?;

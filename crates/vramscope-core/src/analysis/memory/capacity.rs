@@ -1,9 +1,8 @@
 //! The memory capacity of the device, as far as the file contains it.
 //!
-//! No torch writes it; captured snapshots do. Other files may contain two substitutes. An `oom` event has the
-//! bytes that CUDA reported free: with the bytes reserved at that moment, they are what this process could have
-//! had. And somebody may have added a key `total_memory`, as torch calls it. Without either, the capacity is
-//! unknown.
+//! No torch writes it; captured snapshots do. Other files may contain two substitutes. An `oom` event has the bytes
+//! that CUDA reported free: together with the bytes reserved at that moment, this is the most the process could have
+//! had. And somebody may have added a key `total_memory`, as torch calls it. Without either, the capacity is unknown.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -22,14 +21,14 @@ pub struct Capacity {
     pub source: CapacitySource,
 }
 
-/// Where a capacity comes from.
+/// The source of a capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapacitySource {
     /// `capture.devices` or `total_memory` in the file: the whole device.
     File,
-    /// An `oom` event: the bytes reserved by this process plus the bytes free on the device. The CUDA context,
-    /// other libraries and other processes hold the rest of the device.
+    /// An `oom` event: the bytes reserved by this process plus the bytes free on the device. The CUDA context, other
+    /// libraries and other processes hold the rest of the device.
     Oom {
         /// The moment after the failed request. If several failed, the one with the highest sum.
         moment: u32,
@@ -60,7 +59,7 @@ pub(crate) fn stated(snapshot: &Snapshot, device: DeviceIndex) -> Option<u64> {
     stated.filter(|&bytes| bytes > 0)
 }
 
-/// Whether the file may state a capacity: a question without reading what a capture says.
+/// Whether the file may state a capacity, without reading the capture's metadata.
 pub(crate) fn may_be_stated(snapshot: &Snapshot, device: DeviceIndex) -> bool {
     !snapshot.extras.is_empty() || of_map(&snapshot.settings, device).is_some()
 }

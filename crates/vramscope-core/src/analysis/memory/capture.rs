@@ -1,8 +1,7 @@
-//! The metadata of a captured snapshot: the program, how it ended, its devices, and device memory that was not
-//! tracked.
+//! The metadata of a captured snapshot: the program, how it ended, its devices, and device memory that was not tracked.
 //!
-//! `vramscope-capture` writes it as `capture` at the top level. Any part may be missing or of another type.
-//! Such parts are left out and are never an error.
+//! `vramscope-capture` writes it as `capture` at the top level. Any part may be missing or have another type. Such
+//! parts are left out without an error.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -18,7 +17,7 @@ use crate::units::Count;
 const ITEMS_KEPT: usize = 256;
 const TEXT_BYTES: usize = 4096;
 
-/// The reasons for which the recorder loses something: [`Lost::reason`] in files that it wrote.
+/// The reasons for losses by the recorder: [`Lost::reason`] in files that it wrote.
 pub const LOSSES: [&str; 18] = [
     "UnknownFunction",
     "MappingUnknown",
@@ -62,7 +61,7 @@ impl AllocatorKind {
         }
     }
 
-    /// The call that releases wholly free segments to the device.
+    /// The call that releases fully free segments to the device.
     #[must_use]
     pub fn release_call(self) -> &'static str {
         match self {
@@ -109,7 +108,7 @@ impl Ended {
         }
     }
 
-    /// The word that the file has for it.
+    /// The file's word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -127,7 +126,7 @@ impl Ended {
 pub struct Capture {
     /// The recorder and its version, such as `vramscope-capture 0.1.0`.
     pub tool: String,
-    /// The path of the executable, then its arguments, of which the first is the program's name.
+    /// The path of the executable, followed by its arguments, the first of which is the program's name.
     pub program: Vec<String>,
     /// Process id; 0 if the file does not say.
     pub process: u64,
@@ -139,9 +138,9 @@ pub struct Capture {
     pub read_us: Option<i64>,
     /// Number of records that were dropped because the log was full.
     pub dropped_records: u64,
-    /// What could not be recorded, or only in part.
+    /// What the recorder could not record, or only in part.
     pub lost: Vec<Lost>,
-    /// Number of older events that were let go, as only the newest were to be kept.
+    /// Number of older events that were discarded, as only the newest were to be kept.
     pub dropped_entries: u64,
     /// Remarks of the recorder, for the user.
     pub notes: Vec<String>,
@@ -149,7 +148,7 @@ pub struct Capture {
     pub devices: Vec<CapturedDevice>,
 }
 
-/// Something that the recorder could not record, or only in part.
+/// A loss: something that the recorder could not record, or only in part.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Lost {
     /// The recorder's word for it, such as `PoolUnknown`.
@@ -191,7 +190,7 @@ impl Lost {
 pub struct CapturedDevice {
     /// The device's index in `device_traces`.
     pub index: DeviceIndex,
-    /// The driver's name for the device, after the program's if it gave one; empty if the file says neither.
+    /// The driver's name for the device, preceded by the program's name for it, if any; empty if the file has neither.
     pub name: String,
     /// `GPU-…`; empty if the file does not say.
     pub uuid: String,
@@ -203,7 +202,7 @@ pub struct CapturedDevice {
     pub graphs: Option<GraphMemory>,
 }
 
-/// Bytes that CUDA graphs hold from a device, from their first launch until they are trimmed.
+/// Bytes of a device held by CUDA graphs, from their first launch until they are trimmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GraphMemory {
     /// Bytes at the last sample.
@@ -212,15 +211,15 @@ pub struct GraphMemory {
     pub highest_bytes: u64,
 }
 
-/// Bytes of a device that were neither free nor tracked: used by other processes, contexts, modules and the
-/// driver itself. The recorder samples them.
+/// Bytes of a device that were neither free nor tracked: used by other processes, contexts, modules and the driver
+/// itself. The recorder samples them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OtherMemory {
     /// Bytes at the last sample.
     pub last_bytes: u64,
     /// The most bytes of any sample.
     pub highest_bytes: u64,
-    /// Time of that sample, in µs since the Unix epoch.
+    /// Time of the highest sample, in µs since the Unix epoch.
     pub highest_us: i64,
     /// Number of samples.
     pub samples: u64,
@@ -277,7 +276,7 @@ impl Capture {
         })
     }
 
-    /// The device with this index; `None` if there are no data about it.
+    /// The device with this index; `None` if the capture has no data about it.
     #[must_use]
     pub fn device(&self, index: DeviceIndex) -> Option<&CapturedDevice> {
         self.devices.iter().find(|device| device.index == index)
@@ -372,9 +371,9 @@ pub(super) struct PoolSample {
     pub(super) time_us: i64,
     pub(super) reserved_bytes: u64,
     pub(super) used_bytes: u64,
-    /// Bytes of those that no segment shows.
+    /// Reserved bytes that no segment contains.
     pub(super) unplaced_bytes: u64,
-    /// Bytes of those that CUDA graphs hold.
+    /// Reserved bytes that CUDA graphs hold.
     graph_reserved_bytes: u64,
 }
 
@@ -521,7 +520,7 @@ mod tests {
             highest_bytes: 4,
         };
         assert_eq!(device.graphs, Some(graphs));
-        // More is tracked than there is: the rest is 0, and nothing overflows.
+        // If more is tracked than exists, the rest is 0 and nothing overflows.
         assert_eq!(capture.device(0).unwrap().other.unwrap().last_bytes, 0);
     }
 

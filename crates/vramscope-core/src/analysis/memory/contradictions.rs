@@ -1,5 +1,5 @@
-//! Contradictions between what a file says of its segments, its allocations and its device. They are damage like that
-//! which is found while a file is read, but show only once the memory at each moment is known.
+//! Contradictions between what a file says about its segments, its allocations and its device. Like damage found while
+//! reading the file, they are reported as warnings, but they show only once the memory at each moment is known.
 
 use super::capacity::stated;
 use super::capture::AllocatorKind;
@@ -8,10 +8,10 @@ use crate::analysis::time::history::History;
 use crate::model::{LARGEST_BYTES, WarningKind, Warnings};
 use crate::units::Bytes;
 
-/// The calls whose memory may be more than a device has: it resides wherever it was last used.
+/// Calls whose memory may exceed a device's, because it resides wherever it was last used.
 const MANAGED: [&str; 2] = ["cuMemAllocManaged", "cuMemPoolCreate"];
 
-/// What is contradictory in a snapshot with these histories.
+/// The contradictions in a snapshot with these histories.
 pub(crate) fn contradictions(snapshot: &Snapshot, histories: &[History]) -> Warnings {
     let mut found = Warnings::default();
     for history in histories {
@@ -25,9 +25,9 @@ pub(crate) fn contradictions(snapshot: &Snapshot, histories: &[History]) -> Warn
     found
 }
 
-/// The first moment at which most bytes are active that no segment holds.
+/// The first moment with the most active bytes outside of all segments.
 fn beyond_reserved(_: &Snapshot, history: &History) -> Option<String> {
-    // Without segments or their events nothing is known of them.
+    // A file without segments and segment events says nothing about them.
     if history.most_reserved_bytes() == 0 {
         return None;
     }
@@ -50,13 +50,13 @@ fn beyond_reserved(_: &Snapshot, history: &History) -> Option<String> {
     ))
 }
 
-/// More than all addresses of a processor.
+/// More bytes than a processor can address.
 fn beyond_addresses(_: &Snapshot, history: &History) -> Option<String> {
     let most = history.peak_bytes().max(history.most_reserved_bytes());
     (most > LARGEST_BYTES).then(|| format!("more than {} at once", Bytes(LARGEST_BYTES)))
 }
 
-/// More than the device has, as the file itself says.
+/// More bytes than the device has, according to the file itself.
 fn beyond_device(snapshot: &Snapshot, history: &History) -> Option<String> {
     let reserved = history.most_reserved_bytes();
     let device = stated(snapshot, history.device).filter(|&bytes| bytes < reserved)?;

@@ -1,5 +1,5 @@
-//! Sums over the final state in the file, by pool, stream and size class. A request can only be served from
-//! segments of its own pool, stream and size class.
+//! Sums over the final state in the file, by pool, stream and size class. A request can only be served from segments of
+//! its own pool, stream and size class.
 //!
 //! The file's sizes are taken as they are. [`allocator_state`](super::allocator_state) computes the state at any
 //! moment.
@@ -56,8 +56,8 @@ pub fn own_segments(snapshot: &Snapshot, device: DeviceIndex) -> impl Iterator<I
     rows.filter(move |segment| u32::try_from(segment.device) == Ok(device))
 }
 
-/// The sums over one segment's blocks. What no active block covers is free, in as few pieces as can be: so it is for the
-/// allocator, which joins free neighbours, and so the sums add up whatever a file says.
+/// The sums over one segment's blocks. Memory outside of active blocks is free, in as few pieces as possible: the
+/// allocator merges free neighbours, and so the sums add up whatever a file says.
 #[must_use]
 pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
     let mut sums = StateSums {
@@ -89,7 +89,7 @@ pub fn segment_sums(snapshot: &Snapshot, segment: &Segment) -> StateSums {
     sums
 }
 
-/// The bytes of a segment outside these ranges of addresses: of all pieces, and of the largest.
+/// Bytes of a segment outside these address ranges: of all pieces, and of the largest piece.
 fn free(segment: &Segment, mut covered: Vec<(u64, u64)>) -> (u64, u64) {
     covered.sort_few_by(Ord::cmp);
     let segment_end = segment.address.saturating_add(segment.total_size);
@@ -104,7 +104,7 @@ fn free(segment: &Segment, mut covered: Vec<(u64, u64)>) -> (u64, u64) {
     (bytes, largest)
 }
 
-/// Divides a segment into `cells` equal parts, and returns for each the share that active blocks cover, 0 to 1.
+/// Divides a segment into `cells` equal parts, and returns the share of each that active blocks cover, 0 to 1.
 #[must_use]
 pub fn fill(snapshot: &Snapshot, segment: &Segment, cells: u32) -> Vec<f64> {
     let width = segment.total_size as f64 / f64::from(cells.max(1));
@@ -119,7 +119,7 @@ pub fn fill(snapshot: &Snapshot, segment: &Segment, cells: u32) -> Vec<f64> {
         let start = block.address.saturating_sub(segment.address) as f64 / width;
         let end = start + block.size as f64 / width;
         let first = start as usize;
-        // In a damaged file, blocks may lie anywhere.
+        // In a damaged file, blocks may be anywhere.
         for (cell, share) in shares.iter_mut().enumerate().skip(first) {
             let overlap = end.min(cell as f64 + 1.0) - start.max(cell as f64);
             if overlap <= 0.0 {

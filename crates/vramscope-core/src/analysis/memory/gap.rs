@@ -1,9 +1,9 @@
-//! Splits the reserved memory at a moment into parts: in use, lost to rounding, and free for various reasons.
-//! The parts add up exactly.
+//! Splits the reserved memory at a moment into parts: in use, lost to rounding, and free for various reasons. The parts
+//! add up exactly.
 //!
-//! A request can only be served from free blocks of its own pool and stream; what is free elsewhere is of no
-//! use to it. Without a particular request, the arena of the default pool that holds the most memory is taken
-//! as its own. Only the driver's pools, in captured snapshots, serve all streams.
+//! A request can only be served from free blocks of its own pool and stream; free memory elsewhere is of no use to it.
+//! Without a particular request, "own" is the arena of the default pool that holds the most memory. Only the driver's
+//! pools, in captured snapshots, serve all streams.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// The arena that a group of segments belongs to.
+    /// The arena of a group of segments.
     #[must_use]
     pub fn of(group: &Group) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Arena {
     }
 }
 
-/// The reserved memory at a moment, split into parts that add up to it. The doc of each part begins with
+/// The reserved memory at a moment, split into parts that add up to it. The doc comment of each part begins with
 /// "Part".
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Gap {
@@ -65,8 +65,8 @@ pub struct Gap {
     pub holes: u64,
     /// Number of segments of the own arena that contain both active and free blocks.
     pub partly_segments: u64,
-    /// Requested bytes of live allocations that do not fit into the segments; not a part of the sum. They occur
-    /// in recordings without segment events and in damaged files.
+    /// Requested bytes of live allocations that do not fit into the segments; not a part of the sum. They occur in
+    /// recordings without segment events and in damaged files.
     pub outside_bytes: u64,
 }
 
@@ -91,7 +91,7 @@ pub enum GapPart {
 }
 
 impl Gap {
-    /// All parts with their bytes, including those of 0.
+    /// All parts with their bytes, including empty ones.
     #[must_use]
     pub fn parts(&self) -> [(GapPart, u64); 7] {
         [
@@ -112,14 +112,14 @@ impl Gap {
             .saturating_sub(self.requested_bytes.saturating_add(self.pending_bytes))
     }
 
-    /// Free bytes in partly used segments of the own arena, except the largest block: what fragmentation
-    /// scatters.
+    /// Free bytes in partly used segments of the own arena, except the largest block: the bytes scattered by
+    /// fragmentation.
     #[must_use]
     pub fn scattered_bytes(&self) -> u64 {
         self.partly_bytes.saturating_sub(self.largest_hole_bytes)
     }
 
-    /// Whether at most 1 % of the live bytes lie outside the segments, so that the parts can be trusted.
+    /// Whether at most 1 % of the live bytes are outside the segments, so that the parts can be trusted.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         let inside = self.requested_bytes.saturating_add(self.pending_bytes);
@@ -139,8 +139,7 @@ impl Gap {
     }
 }
 
-/// Splits the reserved memory of a state. `own`: the arena of the request in question; `None` for the main
-/// arena.
+/// Splits the reserved memory of a state. `own`: the arena of the request in question; `None` for the main arena.
 #[must_use]
 pub fn gap(state: &AllocatorState, own: Option<Arena>) -> Gap {
     let own = own.or_else(|| main_arena(state));

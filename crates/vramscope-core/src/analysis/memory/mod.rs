@@ -1,7 +1,7 @@
-//! The memory of a device: the allocator's segments, blocks and pools, its settings and rules, and the capacity
-//! of the device.
+//! The memory of a device: the allocator's segments, blocks and pools, its settings and rules, and the capacity of the
+//! device.
 //!
-//! Belongs here: what is reserved, used and free, and why. Does not: findings and advice (`report`).
+//! Belongs here: which memory is reserved, used and free, and why. Does not: findings and advice (`report`).
 
 pub mod allocator_rules;
 pub mod allocator_state;

@@ -1,7 +1,7 @@
-//! What the driver said of its memory pools over time, in captured snapshots.
+//! The driver's reports on its memory pools over time, in captured snapshots.
 //!
-//! Segments are the memory of pools whose place is known. A pool may hold more, of which only the amount is known: it is
-//! *unplaced*. The driver was asked now and then, and what it said holds until it was asked again.
+//! Segments are the memory of pools whose addresses are known. For memory beyond them, only the amount is known: it is
+//! *unplaced*. The driver was asked now and then, and each report holds until the next.
 
 use super::capture::pool_samples;
 use crate::Snapshot;
@@ -14,9 +14,9 @@ use crate::analysis::time::history::History;
 pub struct PoolUsage {
     /// Bytes that pools hold from the device.
     pub reserved_steps: Vec<(u32, u64)>,
-    /// Bytes of those that are in use.
+    /// Bytes of the reserved ones that are in use.
     pub used_steps: Vec<(u32, u64)>,
-    /// Bytes of all segments of the device, and of what is unplaced; empty if nothing ever is.
+    /// Bytes of all segments of the device plus unplaced bytes; empty if no bytes are ever unplaced.
     pub held_steps: Vec<(u32, u64)>,
 }
 
@@ -38,7 +38,7 @@ impl PoolUsage {
                 (&mut unplaced, sample.unplaced_bytes),
             ] {
                 match steps.last_mut() {
-                    // Of several samples at a moment the last one counts. In a damaged file they may be in any order.
+                    // The last of several samples at a moment counts. In a damaged file they may be in any order.
                     Some((last, at_last)) if *last >= moment => *at_last = bytes,
                     _ => steps.push((moment, bytes)),
                 }
@@ -51,7 +51,6 @@ impl PoolUsage {
     }
 }
 
-/// The sum of two curves.
 fn sum(a: &[(u32, u64)], b: &[(u32, u64)]) -> Vec<(u32, u64)> {
     let (mut next_a, mut next_b) = (a.iter().peekable(), b.iter().peekable());
     let (mut sum, mut in_a, mut in_b) = (Vec::new(), 0_u64, 0_u64);

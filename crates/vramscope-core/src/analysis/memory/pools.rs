@@ -1,8 +1,8 @@
-//! Memory pools by name: what each pool is, what tells so, and whose memory it holds most.
+//! Memory pools by name: the kind of each pool, the evidence for it, and the owner of most of its memory.
 //!
-//! A file has only a pair of numbers for each pool. Their form tells the default pool and the own pools of CUDA graphs;
-//! all others were made by `MemPool` or `graph_pool_handle`. Which of them, and for whom, follows from the stacks and
-//! streams of their allocations. What follows is marked as inferred, and unknown is an answer.
+//! A file has only a pair of numbers for each pool. Its form identifies the default pool and CUDA graphs' own pools;
+//! all others were made by `MemPool` or `graph_pool_handle`. Which of the two, and for whom, is inferred from the
+//! stacks and streams of their allocations. Inferred answers are marked as such, and may be "unknown".
 
 mod members;
 
@@ -18,13 +18,13 @@ use crate::model::PoolId;
 use crate::sorting::SortFew;
 use crate::units::{Bytes, Count, Percent};
 
-/// What a memory pool is.
+/// The kind of a memory pool.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolKind {
-    /// The pool of all requests that name no other.
+    /// The pool of all requests that name no other pool.
     Default,
-    /// The own pool of a CUDA graph.
+    /// A CUDA graph's own pool.
     Graph,
     /// A pool of CUDA graphs of compiled code.
     CompiledGraph,
@@ -56,7 +56,7 @@ impl PoolKind {
         }
     }
 
-    /// Why what is free in such a pool is not idle: CUDA graphs keep it. `None` for pools that serve no graph.
+    /// Why free memory in such a pool is not idle: CUDA graphs keep it. `None` for pools that serve no graph.
     #[must_use]
     pub fn kept_for(self) -> Option<&'static str> {
         match self {
@@ -68,25 +68,25 @@ impl PoolKind {
     }
 }
 
-/// What tells the kind of a pool.
+/// The evidence for the kind of a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PoolEvidence {
-    /// The form of its id, as far as that tells the kind.
+    /// The form of its id.
     Id,
-    /// Memory of it belongs to the default stream.
+    /// It has memory of the default stream.
     DefaultStream,
     /// The code that was running when most of its memory was allocated.
     Code {
         /// A frame of that code.
         frame: FrameId,
-        /// The share of bytes with that code, among those whose stack is known.
+        /// The share of bytes with that code, among the bytes with a known stack.
         share: Percent,
     },
     /// The regions of `torch.compile` in which most of its memory was allocated.
     Region {
         /// The text of one of them.
         region: StringId,
-        /// The share of bytes in such regions, of all.
+        /// The share of bytes in such regions, among all bytes.
         share: Percent,
     },
 }
@@ -98,11 +98,11 @@ pub struct PoolOwner {
     pub site: CallSiteId,
     /// Number of its allocations in the pool.
     pub count: u64,
-    /// Their requested bytes together; saturates.
+    /// Their requested bytes in total; saturates.
     pub bytes: u64,
-    /// Requested bytes of the smallest of them.
+    /// Requested bytes of the smallest allocation.
     pub smallest_bytes: u64,
-    /// Requested bytes of the largest of them.
+    /// Requested bytes of the largest allocation.
     pub largest_bytes: u64,
 }
 
@@ -113,16 +113,16 @@ pub struct Pool {
     pub id: PoolId,
     /// What it is.
     pub kind: PoolKind,
-    /// What tells the kind.
+    /// The evidence for its kind.
     pub evidence: PoolEvidence,
-    /// Its name in the metadata of its allocations (`{"pool": …}`), the one with the most bytes; `None` if there is none.
+    /// Its name in the metadata of its allocations (`{"pool": …}`), the one with the most bytes; `None` without any.
     pub name: Option<String>,
-    /// The call site with the most bytes; `None` for the default pool, and where no stack is known.
+    /// The call site with the most bytes; `None` for the default pool, and if no stack is known.
     pub owner: Option<PoolOwner>,
 }
 
 impl Pool {
-    /// What every view calls it: `default pool`, `graph pool (1, 0)`, `MemPool “kv_cache” (0, 2)`.
+    /// Its name in every view: `default pool`, `graph pool (1, 0)`, `MemPool “kv_cache” (0, 2)`.
     #[must_use]
     pub fn label(&self) -> String {
         let word = self.kind.word();
@@ -133,13 +133,13 @@ impl Pool {
         }
     }
 
-    /// Whether the kind follows from stacks or streams, and is not recorded.
+    /// Whether the kind is inferred from stacks or streams.
     #[must_use]
     pub fn is_inferred(&self) -> bool {
         self.evidence != PoolEvidence::Id
     }
 
-    /// What tells the kind and the name, in sentences.
+    /// The evidence for the kind and the name, in sentences.
     #[must_use]
     pub fn because(&self, snapshot: &Snapshot) -> String {
         let mut words = self.kind_because(snapshot);
@@ -176,7 +176,7 @@ impl Pool {
         }
     }
 
-    /// Whose memory it holds most: `24 × 865 MiB, vllm_rollout_spmd.py:114 __init__`; `None` if no stack is known.
+    /// The owner of most of its memory: `24 × 865 MiB, vllm_rollout_spmd.py:114 __init__`; `None` if no stack is known.
     #[must_use]
     pub fn owner_words(&self, sites: &CallSites) -> Option<String> {
         let owner = self.owner?;
@@ -190,7 +190,7 @@ impl Pool {
     }
 }
 
-/// What the id of a pool of this kind tells.
+/// Explains the id of a pool of this kind.
 fn of_id(id: PoolId, kind: PoolKind, allocator: AllocatorKind) -> &'static str {
     match (kind, id, allocator) {
         (PoolKind::Default, ..) => "Its id is (0, 0): all requests that name no other pool.",
@@ -218,8 +218,8 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// The pools that the file mentions. `members` are its allocations in private pools, and others, which count for
-    /// nothing; none is asked for if there are no private pools.
+    /// The pools that the file mentions. `members` are its allocations in private pools; others in between are ignored.
+    /// The iterator is not used if there are no private pools.
     pub(crate) fn of<'a>(
         snapshot: &'a Snapshot,
         members: impl IntoIterator<Item = PoolMember<'a>>,
@@ -241,7 +241,7 @@ impl Pools {
     }
 
     /// The index of a pool in [`all`](Self::all), which is also the number of its colour; `None` if the file does not
-    /// mention it.
+    /// mention the pool.
     #[must_use]
     pub fn number(&self, id: PoolId) -> Option<u32> {
         let found = self.pools.binary_search_by_key(&id, |pool| pool.id);
@@ -263,7 +263,7 @@ impl Pools {
 }
 
 impl Pool {
-    /// A pool of which only the id is known.
+    /// A pool with nothing known but its id.
     fn of_id(id: PoolId) -> Self {
         let kind = match id {
             PoolId(0, 0) => PoolKind::Default,

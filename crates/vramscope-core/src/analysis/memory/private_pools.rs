@@ -1,8 +1,7 @@
 //! Reserved and active memory of each private pool over time.
 //!
-//! A CUDA graph or a `MemPool` has segments of its own, whose free memory nothing else can use. The default
-//! pool is not listed: it is the rest of the total. If there are very many pools, only the largest are listed
-//! one by one.
+//! A CUDA graph or a `MemPool` has segments of its own, whose free memory nothing else can use. The default pool is not
+//! listed: it is the rest of the total. If there are very many pools, only the largest are listed one by one.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,15 +14,14 @@ use crate::analysis::time::history::History;
 use crate::model::PoolId;
 use crate::sorting::SortFew;
 
-/// Maximum number of pools listed one by one, counted by pool and stream. The timeline draws each over its
-/// whole width.
+/// Maximum number of pools listed one by one, counted by pool and stream. The timeline draws each over its whole width.
 pub const MAX_POOLS: usize = 32;
 
-/// A private pool on one stream, or all that are not among the largest. Steps are (first moment, bytes from
-/// then on), ascending; before the first step there are 0 bytes.
+/// A private pool on one stream, or all that are not among the largest. Steps are (first moment, bytes from then on),
+/// ascending; before the first step there are 0 bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PoolUse {
-    /// The memory pool; `None` for the sum of all that are not among the [`MAX_POOLS`] largest.
+    /// The memory pool; `None` for the sum of all pools beyond the [`MAX_POOLS`] largest.
     pub pool: Option<PoolId>,
     /// The stream's handle, a `cudaStream_t` as a number; 0 for the sum of several pools.
     pub stream: i64,
@@ -47,7 +45,6 @@ impl PoolUse {
     }
 }
 
-/// A pool's bytes as they change.
 #[derive(Default)]
 struct Changes {
     reserved: ByteChanges,
@@ -74,9 +71,9 @@ impl Changes {
     }
 }
 
-/// Reserved and active memory by pool and stream; `segments` must belong to `history`. The [`MAX_POOLS`] with
-/// the highest reserved peaks are listed one by one, in the order of pool and stream. The sum of the others, if
-/// any, comes last.
+/// Reserved and active memory by pool and stream; `segments` must belong to `history`. The [`MAX_POOLS`] with the
+/// highest reserved peaks are listed one by one, in the order of pool and stream. The sum of the others, if any, comes
+/// last.
 #[must_use]
 pub fn private_pools(
     snapshot: &Snapshot,

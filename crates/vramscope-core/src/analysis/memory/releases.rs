@@ -1,9 +1,9 @@
 //! Segments that the allocator released to CUDA, and why, as far as stacks show it.
 //!
 //! PyTorch caches free segments. It releases them when the program calls `empty_cache()`, when
-//! `garbage_collection_threshold` is exceeded, or when `cudaMalloc` fails: then it releases all cached segments
-//! and tries again, which waits for the device. The trace has no event for such a retry. But segments released
-//! for a request have the stack of that request, and those released by `empty_cache` have it on their stack.
+//! `garbage_collection_threshold` is exceeded, or when `cudaMalloc` fails: then it releases all cached segments and
+//! tries again, which waits for the device. The trace has no event for such a retry. But segments released for a
+//! request have the stack of that request, and segments released by `empty_cache` have `empty_cache` on their stack.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::sorting::SortFew;
 /// Maximum number of runs; the largest are kept.
 const RUNS_KEPT: usize = 256;
 
-/// The reason for which segments were released.
+/// The reason for a release.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReleaseCause {
@@ -42,7 +42,7 @@ pub struct ReleaseRun {
     pub bytes: u64,
     /// Why they were released.
     pub cause: ReleaseCause,
-    /// Whether the event that follows is a failed request.
+    /// Whether the next event is a failed request.
     pub before_oom: bool,
 }
 
@@ -76,10 +76,10 @@ pub struct Releases {
     pub unmaps: u64,
     /// Bytes of the `segment_unmap` events.
     pub unmap_bytes: u64,
-    /// Segments obtained in place of ones that had been given back before, other than to serve a request: of the same
-    /// pool, stream and size class.
+    /// Segments obtained in place of released ones of the same pool, stream and size class, where the release did not
+    /// serve a request.
     pub again: u64,
-    /// Bytes of these.
+    /// Bytes of the segments counted in `again`.
     pub again_bytes: u64,
     /// Runs released to serve a request.
     pub for_request: ReleaseTotal,
@@ -156,7 +156,7 @@ struct Run {
     kinds: Vec<Kind>,
 }
 
-/// What a segment serves: pool, stream, and whether small requests.
+/// The requests that a segment serves: pool, stream, and whether they are small.
 type Kind = (Option<PoolId>, i64, bool);
 
 fn kind_of(snapshot: &Snapshot, id: EventId) -> Kind {
@@ -236,8 +236,7 @@ impl Releases {
             cause,
             before_oom: next.is_some_and(|(action, _)| action == Action::Oom),
         });
-        // Sort only when there are twice as many as needed, so that memory and time stay bounded in a long
-        // trace.
+        // Sort only when there are twice as many as needed, so that memory and time stay bounded in a long trace.
         if self.runs.len() >= 2 * RUNS_KEPT {
             self.runs
                 .sort_few_by_key(|run| std::cmp::Reverse(run.bytes));

@@ -13,7 +13,7 @@ pub struct SegmentContents {
     pub allocations: u64,
     /// Requested bytes of those allocations.
     pub requested_bytes: u64,
-    /// The largest range that is mapped and not requested, in bytes. Rounding counts as free.
+    /// The largest mapped range without requested bytes. Rounding counts as free.
     pub largest_free_bytes: u64,
 }
 

@@ -1,11 +1,10 @@
 //! The device memory reserved over time: address, size, and when it was mapped.
 //!
-//! The same data as [`crate::analysis::time::replay`], arranged by range instead of by moment. A piece is a
-//! rectangle of addresses × moments. Pieces never overlap, and those of one moment add up to the reserved
-//! bytes. An ordinary segment is one piece. An expandable segment has a piece for each mapping, split where a
-//! part was unmapped. Pieces that touch and are of the same stream and pool count as one expandable segment, even if not
-//! mapped at the same time, because its address range is not recorded. Segment events that contradict the final
-//! state are left out, as in the replay.
+//! The same data as [`crate::analysis::time::replay`], arranged by range instead of by moment. A piece is a rectangle
+//! of addresses × moments. Pieces never overlap, and the pieces of a moment add up to the reserved bytes. An ordinary
+//! segment is one piece. An expandable segment has a piece for each mapping, split where a part was unmapped. Touching
+//! pieces of the same stream and pool count as one expandable segment, even if not mapped at the same time, because its
+//! address range is not recorded. Segment events that contradict the final state are left out, as in the replay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,8 +21,8 @@ use crate::ids::{EventId, SegmentId, StackId};
 use crate::model::{PoolId, SegmentKind};
 use crate::sorting::{SortFew, rows_by_moment};
 
-/// The pieces of one device, as columns in stacking order: sorted by the start of their segment in time, then
-/// by address.
+/// The pieces of one device, as columns in stacking order: sorted by the start of their segment in time, then by
+/// address.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub struct SegmentHistory {
     /// Start address.
@@ -47,11 +46,11 @@ pub struct SegmentHistory {
 pub struct SegmentLife {
     /// The lowest address that was ever mapped.
     pub address: u64,
-    /// Bytes from there to the end of the highest piece.
+    /// Bytes from `address` to the end of the highest piece.
     pub extent_bytes: u64,
     /// First moment at which a piece is mapped; 0 = before the recording.
     pub born: u32,
-    /// First moment from which on no piece is mapped; [`NEVER`] = mapped at the end.
+    /// First moment after which no piece is mapped; [`NEVER`] = mapped at the end.
     pub died: u32,
     /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
@@ -59,10 +58,10 @@ pub struct SegmentLife {
     pub pool: Option<PoolId>,
     /// Whether it can grow, shrink and be split.
     pub is_expandable: bool,
-    /// The size of the pieces in which it is given back; `None` if only as a whole.
+    /// The size of the pieces in which it can be given back; `None` if only as a whole.
     pub page_bytes: Option<u64>,
-    /// Whether it serves small or large requests: from the final state, else from its size, because segments
-    /// for small requests have a fixed size. `None` if neither is known.
+    /// Whether it serves small or large requests: from the final state, else from its size, because segments for small
+    /// requests have a fixed size. `None` if neither is known.
     pub kind: Option<SegmentKind>,
     /// The final state's segment that contains the first of its pieces still mapped at the end.
     pub final_segment: Option<SegmentId>,
@@ -115,7 +114,7 @@ impl SegmentHistory {
         self.bytes.is_empty()
     }
 
-    /// The segment that a piece belongs to.
+    /// The segment of a piece.
     ///
     /// # Panics
     /// If there is no such piece.
@@ -130,8 +129,8 @@ impl SegmentHistory {
         history.event_before(*self.born.get(piece)?)
     }
 
-    /// The stack of the request for which a piece was mapped: from the event or, if that was not recorded, from
-    /// the segment in the final state.
+    /// The stack of the request that a piece was mapped for: from the event or, if that was not recorded, from the
+    /// segment in the final state.
     #[must_use]
     pub fn stack(&self, snapshot: &Snapshot, history: &History, piece: usize) -> StackId {
         let by_event = self
@@ -160,8 +159,8 @@ impl SegmentHistory {
         })
     }
 
-    /// The segment of each allocation when it was born, an index into [`segments`](Self::segments); `None` if its
-    /// address was not mapped. One pass over time.
+    /// The segment of each allocation at its birth, an index into [`segments`](Self::segments); `None` if its address
+    /// was not mapped. One pass over time.
     #[must_use]
     pub fn of_allocations(&self, allocations: &AllocationTable) -> Vec<Option<u32>> {
         let births = self.born.iter().chain(&allocations.born);
@@ -191,8 +190,8 @@ impl SegmentHistory {
         of
     }
 
-    /// Bytes of all segments as steps of (first moment, bytes from then on), ascending; saturating. There are none before
-    /// the first step.
+    /// Bytes of all segments as steps of (first moment, bytes from then on), ascending; saturating. There are 0 bytes
+    /// before the first step.
     #[must_use]
     pub fn reserved_steps(&self) -> Vec<(u32, u64)> {
         let life = |piece: usize| (self.born[piece], self.died[piece], self.bytes[piece]);
@@ -222,7 +221,7 @@ impl Piece {
 #[derive(Default)]
 struct Builder {
     pieces: Vec<Piece>,
-    /// The pieces that are mapped now, by address.
+    /// The pieces that are currently mapped, by address.
     mapped: BTreeMap<u64, usize>,
 }
 
@@ -247,7 +246,7 @@ impl Builder {
         let above = self.mapped.range(range.address..).next();
         let overlaps = below.is_some_and(|row| self.pieces[row].end() > u128::from(range.address))
             || above.is_some_and(|(&address, _)| u128::from(address) < end);
-        // Only the segments of a damaged file overlap.
+        // Segments overlap only in a damaged file.
         if overlaps || range.bytes == 0 {
             return;
         }
@@ -262,8 +261,8 @@ impl Builder {
         });
     }
 
-    /// Ends the pieces in `range`, splitting those that lie in it partly. An ordinary segment always ends as a
-    /// whole, whatever the event's size.
+    /// Ends the pieces in `range`, and splits those that lie partly in it. An ordinary segment always ends as a whole,
+    /// whatever the event's size.
     fn close(&mut self, range: &MappedRange, moment: u32) {
         let Some(row) = self.at_or_below(range.address) else {
             return;
@@ -402,8 +401,8 @@ fn life_of(
         .filter(|piece| piece.died == NEVER)
         .find_map(|piece| of_final(piece.range.address));
     let listed = final_segment.map(|id| snapshot.segments.get(id));
-    // The pieces of an expandable segment that were mapped before the recording may have been merged, so their
-    // size says nothing.
+    // The pieces of an expandable segment that were mapped before the recording may have been merged, so their size
+    // says nothing.
     let sizes = pieces
         .iter()
         .filter(|piece| piece.born > 0 || !piece.range.is_expandable);

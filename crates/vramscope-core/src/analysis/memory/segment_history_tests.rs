@@ -1,4 +1,4 @@
-//! Small recordings whose pieces are all known.
+//! Small recordings with known pieces.
 
 use super::*;
 use crate::analysis::time::byte_steps::bytes_at;

@@ -1,7 +1,7 @@
 //! The allocator's settings: the value of each, its meaning, and its effect in this file.
 //!
-//! A snapshot contains settings twice: as values (`allocator_settings`), and as the text of the environment
-//! variable. Settings with a value come first, then those that only the variable has.
+//! A snapshot contains settings twice: as values (`allocator_settings`), and as the text of the environment variable.
+//! Settings with a value come first, then those that are only in the variable.
 
 mod known;
 
@@ -35,14 +35,14 @@ pub struct Setting {
     pub default: String,
     /// Whether the value differs from the default; `None` if the key is unknown.
     pub changed: Option<bool>,
-    /// Its effect in this file, as a sentence; empty if there is nothing to say.
+    /// Its effect in this file, as a sentence; empty if it has none.
     pub effect: String,
 }
 
 /// The settings that findings depend on. `None` = the file does not say.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct AllocatorConfig {
-    /// Whether segments are expandable: as it is set, or else as the segments of the state are, if they are all alike.
+    /// Whether segments are expandable: from the setting, else from the state's segments if they are all alike.
     pub expandable_segments: Option<bool>,
     /// Blocks larger than this are not split; `None` also if there is no limit.
     pub max_split_bytes: Option<u64>,
@@ -91,7 +91,7 @@ impl AllocatorConfig {
     }
 }
 
-/// A share of memory, to six digits: those of a hostile file may have hundreds, and sentences name it.
+/// A share of memory, rounded to six digits: a hostile file may have hundreds, and sentences quote it.
 fn share(value: f64) -> Option<f64> {
     let is_share = (0.0..=1.0).contains(&value);
     is_share.then(|| (value * 1e6).round() / 1e6)
@@ -110,7 +110,7 @@ pub fn is_known(key: &str) -> bool {
     known::find(key).is_some()
 }
 
-/// All settings of a file, in its order; empty if there are none. `failed` are the events that are failed requests.
+/// All settings of a file, in file order; empty if there are none. `failed` are the events that are failed requests.
 pub(crate) fn settings(snapshot: &Snapshot, failed: impl Iterator<Item = EventId>) -> Vec<Setting> {
     let variable = variable_pairs(snapshot);
     let evidence = SettingEvidence::of(snapshot, failed);
@@ -163,8 +163,7 @@ pub fn variable_pairs(snapshot: &Snapshot) -> Vec<(String, String)> {
     text.map(split_pairs).unwrap_or_default()
 }
 
-/// Splits a text into keys and values, which are separated by the first `:` or `=`. Commas in brackets do not
-/// separate pairs.
+/// Splits a text into keys and values, separated by the first `:` or `=`. Commas in brackets do not separate pairs.
 pub fn split_pairs(text: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let (mut start, mut depth) = (0, 0_u32);
@@ -216,7 +215,7 @@ fn value_text(key: &str, value: &Value) -> String {
     }
 }
 
-/// Figures of a file from which effects of settings follow.
+/// Figures of a file that show the effects of settings.
 struct SettingEvidence {
     segments: u64,
     expandable: u64,
@@ -262,8 +261,7 @@ impl SettingEvidence {
         }
     }
 
-    /// The effect in this file of the setting `key`, in its canonical spelling; empty if there is nothing to
-    /// say.
+    /// The effect in this file of the setting `key`, in its canonical spelling; empty if it has none.
     fn effect(&self, key: &str, value: &Value) -> String {
         let number = value
             .as_f64()
@@ -277,7 +275,7 @@ impl SettingEvidence {
                 Count(self.segments)
             ),
             "max_split_size" if number > 0.0 && number < 9e18 && self.segments > 0 => {
-                // The variable has MiB, the value bytes.
+                // The variable is in MiB, the value in bytes.
                 let limit = if value.is_string() {
                     number * 1_048_576.0
                 } else {

@@ -1,8 +1,9 @@
 //! The stream and memory pool of allocations: from their events, else from the segment that contains them.
 //!
-//! Allocations from before the recording have no alloc event, and events have no pool before torch 2.12. Then
-//! the final state's segment at the same address is used, unless that was mapped after the allocation had ended.
-//! For allocations in expandable segments the answer is likely but not certain: in between, the segment may have
+//! Allocations from before the recording have no alloc event, and events have no pool before torch 2.12. Then the final
+//! state's segment at the same address is used, unless it was mapped after the allocation had ended. For allocations in
+//! expandable segments the answer is likely but not certain: in between, the segment may have been released and its
+//! addresses reused.
 //! been released and its addresses reused.
 
 use std::ops::Index;
@@ -13,8 +14,8 @@ use crate::ids::{AllocationId, ContextId, SegmentId};
 use crate::model::{Action, Context, DeviceIndex, Segment};
 use crate::sorting::SortFew;
 
-/// The final state's segment that contains an address; `None` if there is none. Searches all segments of the
-/// device; use [`column`] for many allocations.
+/// The final state's segment that contains an address; `None` if no segment does. Searches all segments of the device;
+/// use [`column`] for many allocations.
 pub(crate) fn segment_at(
     snapshot: &Snapshot,
     device: DeviceIndex,
@@ -68,8 +69,8 @@ pub fn few_values<T>(
     }
 }
 
-/// For each allocation the number of its event's context, if that `is_known`, else of the segment that contains it,
-/// counted after the contexts, else the number after both.
+/// For each allocation the number of its event's context if `is_known`, else of the segment that contains it, counted
+/// after the contexts, else the number after both.
 fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Places {
     let contexts = snapshot.contexts.rows().len();
     let unknown = is_known.len() - 1;
@@ -101,7 +102,8 @@ fn places(snapshot: &Snapshot, history: &History, is_known: &[bool]) -> Places {
     Places::of(is_known.len(), addresses.map(place))
 }
 
-/// By segment of the final state: the moment at which it was mapped; 0 for expandable ones, which come and go in pieces.
+/// By segment of the final state: the moment at which it was mapped; 0 for expandable segments, which come and go in
+/// pieces.
 fn mapping_moments(
     snapshot: &Snapshot,
     history: &History,
@@ -121,7 +123,7 @@ fn mapping_moments(
     moments
 }
 
-/// A column of few different values, which takes 2 bytes a row however large they are; 4 where there are more than 65,536.
+/// A column of few distinct values, which takes 2 bytes a row however large they are; 4 for more than 65,536 values.
 #[derive(Clone, Debug)]
 pub struct FewValues<T> {
     /// The values of all contexts, then of all segments, then `None`.
@@ -129,7 +131,7 @@ pub struct FewValues<T> {
     of: Places,
 }
 
-/// By row: the place of its value.
+/// By row: the index of its value.
 #[derive(Clone, Debug)]
 enum Places {
     Few(Vec<u16>),
@@ -137,7 +139,7 @@ enum Places {
 }
 
 impl Places {
-    /// Places among so many values.
+    /// Indexes into so many values.
     fn of(values: usize, rows: impl Iterator<Item = usize>) -> Self {
         match values {
             0..=0x1_0000 => Self::Few(rows.map(|place| place as u16).collect()),
@@ -173,12 +175,12 @@ impl<T> FewValues<T> {
         self.len() == 0
     }
 
-    /// The different values; one may be there several times.
+    /// The possible values; may contain duplicates.
     pub(crate) fn values(&self) -> &[Option<T>] {
         &self.values
     }
 
-    /// The place of a row's value among them.
+    /// The index of a row's value in [`values`](Self::values).
     pub(crate) fn place(&self, row: usize) -> usize {
         match &self.of {
             Places::Few(of) => of[row].into(),
@@ -229,7 +231,7 @@ pub struct Rows<'a, T> {
     of: RowPlaces<'a>,
 }
 
-/// The places of the rows that are left.
+/// The indexes of the remaining rows.
 #[derive(Clone, Debug)]
 enum RowPlaces<'a> {
     Few(std::slice::Iter<'a, u16>),
@@ -249,7 +251,7 @@ impl<'a, T> Iterator for Rows<'a, T> {
     }
 }
 
-/// A function that returns the final state's segment that contains an address. Fast for many addresses.
+/// Returns a function from an address to the final state's segment that contains it. Fast for many addresses.
 pub(crate) fn segment_of_addresses(
     snapshot: &Snapshot,
     device: DeviceIndex,
@@ -257,8 +259,8 @@ pub(crate) fn segment_of_addresses(
     by_address(snapshot, device, |id, _| Some(id))
 }
 
-/// A function that returns `value` of the final state's segment that contains an address. `value` is called
-/// once per segment.
+/// Returns a function from an address to `value` of the final state's segment that contains it. `value` is called once
+/// per segment.
 fn by_address<T: Copy>(
     snapshot: &Snapshot,
     device: DeviceIndex,
@@ -277,7 +279,7 @@ fn by_address<T: Copy>(
     }
 }
 
-/// Id of the context of an allocation's alloc event or, if that was not recorded, of its free.
+/// The id of the context of an allocation's alloc event or, if that was not recorded, of its free.
 pub(crate) fn context_id_of(
     snapshot: &Snapshot,
     history: &History,
@@ -350,7 +352,7 @@ mod tests {
         assert_eq!(last.get(0), Some(0x1_0000));
     }
 
-    /// The addresses were those of another segment before.
+    /// Another segment had the addresses before.
     #[test]
     fn a_segment_that_was_mapped_later_tells_nothing() {
         let file = r#"{"segments": [

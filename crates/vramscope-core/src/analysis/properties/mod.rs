@@ -1,8 +1,8 @@
-//! The properties of an allocation, each said once: [`Property::row`] has its names and what it means, [`values()`] its
-//! values.
+//! The properties of an allocation, in one table: [`Property::row`] has the names and the meaning of a property, and
+//! [`values()`] its values.
 //!
-//! Columns of tables, groups, colours, keys of the search box, fields of exports and options of the command line are made
-//! from these two, so a new property is a row here and an arm of [`values()`].
+//! Columns of tables, groups, colours, keys of the search box, fields of exports and options of the command line are
+//! all derived from these two. A new property is a row here and an arm of [`values()`].
 
 mod places;
 mod values;
@@ -22,11 +22,11 @@ listed! {
     )]
     #[serde(rename_all = "snake_case")]
     pub enum Property {
-        /// Its number in stacking order, from 1: allocations from before the recording first, then by birth.
+        /// The number in stacking order, from 1: allocations from before the recording first, then by birth.
         Order,
         /// Requested bytes.
         Size,
-        /// Its call site: the line of the user's code that allocated it, or the nearest to it.
+        /// The call site: the line of the user's code that allocated it, or the nearest line to it.
         #[default]
         CallSite,
         /// The call site's function.
@@ -35,21 +35,20 @@ listed! {
         File,
         /// The call site's Python module or C++ namespace.
         Module,
-        /// The first part of that.
+        /// The first component of the module.
         Package,
         /// The operator, see [`operators`](crate::analysis::code::operators).
         Operator,
-        /// What it is for, as inferred.
+        /// What the memory is used for, as inferred.
         Role,
-        /// First moment at which it is live; 0 for allocations from before the recording.
+        /// First moment at which the allocation is live; 0 for allocations from before the recording.
         Born,
-        /// First moment at which it is no longer live, if it was freed.
+        /// First moment at which a freed allocation is no longer live.
         Died,
-        /// How long it lived, as far as recorded.
+        /// The recorded part of the lifetime.
         Lifetime,
-        /// How many steps began while it was live.
+        /// Number of steps that began while it was live.
         AgeSteps,
-        /// The stream's number.
         Stream,
         /// The memory pool.
         Pool,
@@ -57,20 +56,19 @@ listed! {
         Category,
         /// The innermost annotated range around its alloc event.
         Annotation,
-        /// The metadata that the program attached.
         Metadata,
-        /// The region of `torch.compile`.
+        /// The region compiled by `torch.compile`.
         Compile,
         /// Start address.
         Address,
-        /// Bytes of its block, if it is live at the end.
+        /// Bytes of the block, if the allocation is live at the end.
         Block,
-        /// Bytes of its block minus requested bytes, if it is live at the end.
+        /// Bytes of the block minus requested bytes, if the allocation is live at the end.
         Rounding,
     }
 }
 
-/// What the values of a property are. It decides how they are written, sorted, coloured and searched for.
+/// The kind of a property's values, which decides how they are written, sorted, coloured and searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A count.
@@ -83,32 +81,32 @@ pub enum Kind {
     Length,
     /// A device address.
     Address,
-    /// A name, one of any number. Sorted by the alphabet; the largest groups have the distinct colours.
+    /// One of any number of names. Sorted alphabetically; the largest groups have the distinct colours.
     Name,
-    /// One of a few names with an order of their own, in which they are sorted and coloured.
+    /// One of a few names that are sorted and coloured in an order of their own.
     Choice,
 }
 
-/// A property's names, and what it means.
+/// The names of a property, and its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
     /// The property.
     pub property: Property,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: Kind,
     /// Its word in options, links and JSON.
     pub word: &'static str,
-    /// Another word that is read as this.
+    /// An accepted synonym of `word`.
     pub alias: Option<&'static str>,
     /// The heading of its column.
     pub heading: &'static str,
-    /// What it says: one line for the user.
+    /// What it means, in one line for the user.
     pub help: &'static str,
-    /// How it is searched for; `None` if that is by another key.
+    /// How to search for it; `None` if another key does that.
     pub key: Option<SearchKey>,
-    /// Where it is shown unless the user asks.
+    /// Where it is shown by default.
     pub shown: Shown,
-    /// Its column in tables for other programs; `None` where these have more to say of it than one value.
+    /// Its column in tables for other programs; `None` if they have several columns for it.
     pub field: Option<&'static str>,
 }
 
@@ -121,7 +119,7 @@ pub struct SearchKey {
     pub aliases: &'static [&'static str],
     /// A term with this key.
     pub example: &'static str,
-    /// What can be searched for, if that is more than the property's help says.
+    /// What can be searched for, where the property's help does not say it all.
     pub help: Option<&'static str>,
 }
 
@@ -130,7 +128,7 @@ pub struct SearchKey {
 pub enum Shown {
     /// It is a column of tables where its values differ.
     InTables,
-    /// Only by groups and colours: a column of tables has it already.
+    /// Only for groups and colours: another column of tables already has it.
     InGroups,
 }
 
@@ -453,21 +451,21 @@ impl Property {
         Self::ALL.iter().copied()
     }
 
-    /// Its names, and what it means.
+    /// Its names and meaning.
     #[must_use]
     pub fn row(self) -> &'static Row {
         let row = ROWS.iter().find(|row| row.property == self);
-        // A test goes through all properties.
+        // A test covers all properties.
         row.unwrap_or(&ROWS[0])
     }
 
-    /// What its values are.
+    /// The kind of its values.
     #[must_use]
     pub fn kind(self) -> Kind {
         self.row().kind
     }
 
-    /// The property of this word or its alias; `-` is read as `_`.
+    /// The property with this word or alias; `-` is read as `_`.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         let word = word.replace('-', "_");
@@ -477,7 +475,7 @@ impl Property {
         row.map(|row| row.property)
     }
 
-    /// Its name in the midst of a sentence, as in the title of a legend.
+    /// Its name within a sentence, as in the title of a legend.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -493,13 +491,13 @@ impl Property {
         is_counted || matches!(self.kind(), Kind::Name | Kind::Choice)
     }
 
-    /// Whether pictures can be coloured by it: groups have colours, and so have sizes and births on a scale.
+    /// Whether pictures can be coloured by it: groups have colours, and sizes and births have a colour scale.
     #[must_use]
     pub fn is_coloured(self) -> bool {
         self.is_grouped() || matches!(self, Self::Size | Self::Born)
     }
 
-    /// Whether lists sorted by it begin with the largest, which matter most: those of sizes and lengths.
+    /// Whether lists sorted by it begin with the largest, which matter most: sizes and lengths.
     #[must_use]
     pub fn is_largest_first(self) -> bool {
         matches!(self.kind(), Kind::Bytes | Kind::Length)

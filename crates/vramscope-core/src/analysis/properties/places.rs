@@ -1,4 +1,4 @@
-//! The names of places in the code, and of annotated ranges: of call sites and their callers, or of ranges around ranges.
+//! The names of places in the code and of annotated ranges: call sites with callers, and ranges within ranges.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::ids::{AllocationId, StackId};
 use crate::sorting::SortFew;
 
 impl Property {
-    /// How frames are grouped, if its values are places in the code.
+    /// How frames are grouped, if the values are places in the code.
     pub(crate) fn frames(self) -> Option<FrameGrouping> {
         Some(match self {
             Self::CallSite => FrameGrouping::Line,
@@ -29,8 +29,8 @@ impl Property {
     }
 }
 
-/// The names of a property's values with those around them: of a call site and its callers, `a.py:3 f < b.py:9 g`, or of
-/// nested ranges, at most `depth` of them. `None` for properties whose names stand alone.
+/// The names of a property's values with their surroundings, at most `depth` levels: a call site and its callers,
+/// `a.py:3 f < b.py:9 g`, or nested ranges. `None` for properties whose names stand alone.
 #[must_use]
 pub fn nested_names(device: Device<'_>, property: Property, depth: usize) -> Option<Names<'_>> {
     let depth = depth.max(1);
@@ -41,7 +41,7 @@ pub fn nested_names(device: Device<'_>, property: Property, depth: usize) -> Opt
     }
 }
 
-/// Distinct labels, numbered in the order in which they are added.
+/// Distinct labels, numbered in order of insertion.
 #[derive(Default)]
 struct Labels {
     labels: Vec<String>,
@@ -126,7 +126,7 @@ impl Namer<'_> {
         if self.depth > 1 {
             self.groups.push_path(self.snapshot, stack, &mut path);
         }
-        // The callers from the call site outwards, without the frames that the call site calls.
+        // The callers from the call site outwards, without the frames below the call site.
         let end = path
             .iter()
             .rposition(|&of| of == group)
@@ -155,8 +155,8 @@ impl Namer<'_> {
 /// Groups by annotation: the `depth` innermost ranges around the alloc event.
 fn by_annotation(device: Device<'_>, depth: usize) -> Names<'_> {
     let (snapshot, history, lanes) = (device.snapshot(), device.history, device.lanes());
-    // Events have no thread. If annotations come from several threads, the range that started last counts as
-    // the innermost.
+    // Events have no thread. If annotations come from several threads, the range that started last counts as the
+    // innermost.
     let rows: Vec<_> = lanes
         .of_kind(LaneKind::Annotations)
         .flat_map(|lane| lane.rows.iter().rev())

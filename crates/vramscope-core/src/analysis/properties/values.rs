@@ -25,26 +25,26 @@ pub enum Values<'a> {
 
 /// Names that allocations share.
 pub struct Names<'a> {
-    /// The names as they are shown. In the order of the values if they have one. Two may be the same.
+    /// The displayed names, in the order of the values if they have one. Two may be the same.
     pub labels: Vec<Cow<'a, str>>,
-    /// Each name as it is searched for, if that differs; else empty.
+    /// Each name as a search term, if different; else empty.
     pub words: Vec<Cow<'a, str>>,
-    /// By row of the allocation table, the place of its name; [`Self::UNKNOWN`] if it has none.
+    /// By row of the allocation table, the index of its name; [`Self::UNKNOWN`] if it has none.
     pub of: Box<dyn Fn(usize) -> u32 + 'a>,
-    /// What is shown of allocations without a name.
+    /// The label of allocations without a name.
     pub unknown: Cow<'a, str>,
-    /// Whether a search for that word finds them.
+    /// Whether `unknown` is also a search term that finds them.
     pub is_unknown_a_word: bool,
 }
 
-/// How much of a text is taken. A damaged or hostile file may have a text of gigabytes.
+/// Maximum length of a text. A damaged or hostile file may have a text of gigabytes.
 pub(crate) const TEXT_LIMIT_BYTES: usize = 64 << 10;
 
-/// What is shown of allocations for which the file has no value.
+/// The label of allocations for which the file has no value.
 pub const NOT_RECORDED: &str = "not recorded";
 
 impl<'a> Names<'a> {
-    /// The place of names that are not known.
+    /// The index for rows without a known name.
     pub const UNKNOWN: u32 = u32::MAX;
 
     pub(super) fn of<T: Into<Cow<'a, str>>>(
@@ -60,7 +60,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The names as they are searched for.
+    /// The names as search terms.
     #[must_use]
     pub fn words(&self) -> &[Cow<'a, str>] {
         match self.words.is_empty() {
@@ -77,7 +77,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The values of a property. A name stands alone here; see [`nested_names`].
+/// The values of a property. Names stand alone here; see [`nested_names`].
 #[must_use]
 pub fn values(device: Device<'_>, property: Property) -> Values<'_> {
     let history = device.history;
@@ -126,7 +126,8 @@ pub fn values(device: Device<'_>, property: Property) -> Values<'_> {
     }
 }
 
-/// The names of a property's values; few numbers are names, too. `None` for sizes, moments and other measures.
+/// The names of a property's values; a small set of numbers counts as names. `None` for sizes, moments and other
+/// measures.
 #[must_use]
 pub fn names(device: Device<'_>, property: Property) -> Option<Names<'_>> {
     match values(device, property) {
@@ -151,7 +152,7 @@ fn of_place(place: Option<usize>) -> u32 {
     place.map_or(Names::UNKNOWN, |place| place as u32)
 }
 
-/// Unknown where there are no steps.
+/// Unknown if there are no steps.
 fn age_steps(device: Device<'_>) -> Values<'_> {
     let table = &device.history.allocations;
     let steps = device.steps().map(|steps| &steps.steps[..]);
@@ -264,7 +265,7 @@ fn categories(device: Device<'_>) -> Names<'_> {
     Names::of(labels, move |row| place(row).unwrap_or(Names::UNKNOWN))
 }
 
-/// Outside of all regions PyTorch says `N/A`.
+/// Outside of all regions PyTorch writes `N/A`.
 fn compiled(device: Device<'_>) -> Names<'_> {
     let names = texts(device, |context| context.compile_context);
     let outside = names.labels.iter().position(|label| label == "N/A");
@@ -280,7 +281,7 @@ fn compiled(device: Device<'_>) -> Names<'_> {
     })
 }
 
-/// Texts of the contexts in which allocations were made, in the order of the contexts. Empty texts are none.
+/// Texts of the contexts of allocations, in the order of the contexts. Empty texts count as none.
 fn texts(device: Device<'_>, text: fn(&Context) -> Option<StringId>) -> Names<'_> {
     let strings = &device.snapshot().strings;
     let mut places: HashMap<StringId, u32> = HashMap::new();

@@ -1,4 +1,4 @@
-//! One device of a recording, and the results that several analyses of it share.
+//! One device of a recording, with the results that several analyses share.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -51,7 +51,7 @@ pub(super) struct Prepared {
     allocator: OnceLock<AllocatorIndex>,
 }
 
-/// What ranges tell. The inferred ones are those that the recorded ones leave open.
+/// Results from ranges. Phases are inferred where no recorded range covers the events.
 #[derive(Clone)]
 struct Told {
     lanes: Lanes,
@@ -93,7 +93,7 @@ impl<'a> Device<'a> {
         self.history.device
     }
 
-    /// Whether it is the host's memory in a file that has other devices, too: one of another kind among them.
+    /// Whether it is the host's memory, in a file that also has a device of another kind.
     #[must_use]
     pub fn is_host_beside_others(self) -> bool {
         let snapshot = self.snapshot();
@@ -101,7 +101,7 @@ impl<'a> Device<'a> {
         snapshot.is_host(self.index()) && all.any(|device| !snapshot.is_host(device.index()))
     }
 
-    /// It in titles: `device 0`, or `device 1 (CPU)`.
+    /// Its name in titles: `device 0`, or `device 1 (CPU)`.
     #[must_use]
     pub fn title(self) -> String {
         self.snapshot().device_title(self.index())
@@ -119,8 +119,8 @@ impl<'a> Device<'a> {
         !self.history.moment_start_us.is_empty()
     }
 
-    /// The time at which a moment begins, in µs since the Unix epoch and in µs since the first event. `None` if
-    /// the file has no times, or the moment is after the last one.
+    /// The time at which a moment begins, in µs since the Unix epoch and in µs since the first event. `None` if the
+    /// file has no times, or the moment is after the last one.
     #[must_use]
     pub fn time(self, moment: u32) -> Option<(i64, i64)> {
         let at = self.history.moment_start_us.get(moment)?;
@@ -140,21 +140,21 @@ impl<'a> Device<'a> {
         self.history.most_reserved_bytes() > 0
     }
 
-    /// Whether the file would tell of a request that failed: it has a trace, and no memory timeline of a profiler.
+    /// Whether the file would record a failed request: it has a trace, and is not a profiler's memory timeline.
     #[must_use]
     pub fn tells_failures(self) -> bool {
         let profile = Profile::of(self.snapshot());
         self.history.has_trace() && profile.is_none_or(|it| it.kind == ProfileKind::Trace)
     }
 
-    /// Whether the file says how much was reserved at each moment.
+    /// Whether the file records the reserved memory at each moment.
     #[must_use]
     pub fn is_reserved_known(self) -> bool {
         is_reserved_known(self.history.most_reserved_bytes(), self.peak_bytes())
     }
 
-    /// The most that was reserved: of segments, or else the highest total that a profile states. `None` if the file does
-    /// not tell.
+    /// The most reserved bytes: of segments, or else the highest total that a profile states. `None` if the file has
+    /// neither.
     #[must_use]
     pub fn peak_reserved_bytes(self) -> Option<u64> {
         if self.is_reserved_known() {
@@ -171,8 +171,8 @@ impl<'a> Device<'a> {
         i32::try_from(self.index()).is_ok_and(|index| segments.of_device(index).next().is_some())
     }
 
-    /// Whether the file has no segment of the device at all. If all were released, the final state has none, but the
-    /// trace has their events.
+    /// Whether the file has no segment of the device at all. After all were released the final state has none either,
+    /// but the trace has their events.
     #[must_use]
     pub fn is_without_segments(self) -> bool {
         !self.knows_segments() && !self.has_final_segments()
@@ -185,7 +185,7 @@ impl<'a> Device<'a> {
             .then(|| self.history.reserved_bytes(moment))
     }
 
-    /// Whether there is an allocation with this id.
+    /// Whether an allocation with this id exists.
     #[must_use]
     pub fn has(self, allocation: AllocationId) -> bool {
         allocation.index() < self.history.allocations.len()
@@ -219,7 +219,7 @@ impl<'a> Device<'a> {
             .get_or_init(|| self.allocations().map(operator).collect())
     }
 
-    /// The operator that made an allocation, without computing those of all others.
+    /// The operator that made an allocation, without computing all others.
     #[must_use]
     pub fn operator(self, allocation: AllocationId) -> OperatorId {
         let sites = self.call_sites();
@@ -275,7 +275,7 @@ impl<'a> Device<'a> {
         })
     }
 
-    /// The rule that tells the role of each allocation.
+    /// The rule that gave each allocation its role.
     #[must_use]
     pub fn rule_of(self) -> &'a [RuleId] {
         self.prepared.rule_of.get_or_init(|| {
@@ -289,7 +289,7 @@ impl<'a> Device<'a> {
         })
     }
 
-    /// Allocations with the texts that `annotate` events attached to them, in the order of the events.
+    /// Allocations and the texts that `annotate` events attached to them, in the order of the events.
     #[must_use]
     pub fn notes(self) -> &'a [(AllocationId, StringId)] {
         self.prepared.notes.get_or_init(|| {
@@ -329,10 +329,10 @@ impl<'a> Device<'a> {
     }
 }
 
-/// What happened when.
+/// Results about the course of time.
 impl<'a> Device<'a> {
-    /// The moments after each failed request, ascending. None [within pools](Recording::within_pools): what they tell
-    /// is about the whole device.
+    /// The moments after each failed request, ascending. None [within pools](Recording::within_pools), because a
+    /// failure concerns the whole device.
     #[must_use]
     pub fn failed_requests(self) -> &'a [u32] {
         if self.recording.is_part {
@@ -341,7 +341,7 @@ impl<'a> Device<'a> {
         self.oom_moments()
     }
 
-    /// The moments after each failed request of the device, whatever its pool, ascending.
+    /// The moments after each failed request of the device in any pool, ascending.
     #[must_use]
     pub fn oom_moments(self) -> &'a [u32] {
         &self.markers().column(MarkerKind::Oom).moments
@@ -360,14 +360,14 @@ impl<'a> Device<'a> {
         &self.told().lanes
     }
 
-    /// The phases of the program, inferred from stacks; none if no stack tells any.
+    /// The phases of the program, inferred from stacks; empty if no stack shows any.
     #[must_use]
     pub fn phases(self) -> &'a Phases {
         &self.told().phases
     }
 
-    /// What it tells of itself [within pools](Recording::within_pools), whose allocations have the numbers `ids` here:
-    /// roles, phases, the moments of steps and of failures, and what it has.
+    /// The results that a recording [within pools](Recording::within_pools) takes over from this device: roles, phases,
+    /// the moments of steps and failures, and the capacity. `ids` are the numbers of its allocations here.
     pub(super) fn told_within_pools(
         self,
         inner: Device<'_>,
@@ -420,7 +420,7 @@ impl<'a> Device<'a> {
         self.prepared.sums.get_or_init(sums)
     }
 
-    /// The events in order, each with the name of its allocation or segment as in torch's `trace`.
+    /// The events in order, each with the name that torch's `trace` gives to its allocation or segment.
     pub fn trace_steps(self) -> impl Iterator<Item = Step> + use<'a> {
         trace_steps(self.snapshot(), self.history)
     }
@@ -447,7 +447,8 @@ impl<'a> Device<'a> {
         self.prepared.steps.get_or_init(found).as_ref()
     }
 
-    /// Whether enough of some passes, given by the moment before each, begin with the same code. Else they are parts of one.
+    /// Whether enough passes, given by the moment before each, begin with the same code. Otherwise they are parts of
+    /// one pass.
     fn begin_alike(self, begins: &[u32]) -> bool {
         let mut times: HashMap<Option<StackId>, usize> = HashMap::new();
         begins.iter().any(|&begin| {
@@ -463,7 +464,7 @@ impl<'a> Device<'a> {
         self.snapshot().events.stack.get(row).copied()
     }
 
-    /// The growth of live memory per step. `None` without enough steps, or where frees may be missing.
+    /// The growth of live memory per step. `None` with too few steps, or if frees may be missing.
     #[must_use]
     pub fn growth(self) -> Option<StepGrowth> {
         let knows_frees = !self.snapshot().warnings.hide_frees();
@@ -471,9 +472,9 @@ impl<'a> Device<'a> {
     }
 }
 
-/// Segments, and the allocator's state.
+/// Segments and the allocator's state.
 impl<'a> Device<'a> {
-    /// All memory that the device reserved from CUDA over the recording.
+    /// All memory that the device reserved from CUDA during the recording.
     #[must_use]
     pub fn segments(self) -> &'a SegmentHistory {
         let segments = || SegmentHistory::of(self.snapshot(), self.history);
@@ -487,14 +488,14 @@ impl<'a> Device<'a> {
         self.prepared.replay.get_or_init(replay)
     }
 
-    /// The device's memory, of all of its pools; `None` if unknown.
+    /// The device's memory, over all pools; `None` if unknown.
     #[must_use]
     pub fn capacity(self) -> Option<Capacity> {
         let known = || capacity(self.snapshot(), self.history, self.failed_requests());
         *self.prepared.capacity.get_or_init(known)
     }
 
-    /// What the driver said of all memory pools; empty where these are some pools alone.
+    /// What the driver reported about all memory pools; empty [within pools](Recording::within_pools).
     #[must_use]
     pub fn pool_usage(self) -> &'a PoolUsage {
         self.prepared
@@ -505,7 +506,7 @@ impl<'a> Device<'a> {
             })
     }
 
-    /// Whether the file may state the device's memory; cheaper than what it states.
+    /// Whether the file may state the device's memory. Cheaper than [`capacity`](Self::capacity).
     #[must_use]
     pub fn may_state_capacity(self) -> bool {
         may_be_stated(self.snapshot(), self.index())
@@ -517,26 +518,26 @@ impl<'a> Device<'a> {
         &self.allocator().sizes
     }
 
-    /// Allocations that end by an event of another allocation, as (moment, allocation), ascending.
+    /// Allocations that ended by an event of another allocation, as (moment, allocation), ascending.
     #[must_use]
     pub fn displaced(self) -> &'a [(u32, AllocationId)] {
         &self.allocator().displaced
     }
 
-    /// The segments and blocks of the allocator at a moment. Moments after the last one are taken as the last one.
+    /// The allocator's segments and blocks at a moment. Moments after the last one count as the last one.
     #[must_use]
     pub fn state_at(self, moment: u32) -> AllocatorState {
         self.allocator().state_at(self.replayed(), moment)
     }
 
-    /// The same as [`state_at`](Self::state_at), to be moved to other moments.
+    /// Like [`state_at`](Self::state_at), as a state that can be moved to other moments.
     #[must_use]
     pub fn stepper_at(self, moment: u32) -> Stepper {
         Stepper::at(self.replayed(), self.allocator(), moment)
     }
 
-    /// Moves a state of this device to another moment. Costs little if that is near. Moments after the last one are
-    /// taken as the last one.
+    /// Moves a state of this device to another moment. Costs little if the moment is near. Moments after the last one
+    /// count as the last one.
     pub fn move_to(self, stepper: &mut Stepper, moment: u32) {
         stepper.go_to(self.replayed(), self.allocator(), moment);
     }

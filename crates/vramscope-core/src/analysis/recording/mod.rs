@@ -1,8 +1,8 @@
-//! A snapshot with the histories of its devices, and results that several analyses share. Each result is
-//! computed once, on first use.
+//! A snapshot with the histories of its devices, and results that several analyses share. Each result is computed once,
+//! on first use.
 //!
-//! Belongs here: results of the rooms below that several analyses need. Does not: results that a single
-//! analysis needs, and layouts of views, which their users keep.
+//! Belongs here: results of lower modules that several analyses need. Does not: results that a single analysis needs,
+//! and layouts of views; their users keep them.
 
 mod device;
 mod pool;
@@ -28,14 +28,14 @@ use crate::analysis::time::history::History;
 use crate::model::{DeviceIndex, Profile, Streams};
 use crate::sorting::SortFew;
 
-/// A snapshot with the histories of all its devices, and the results about them.
+/// A snapshot with the histories of all its devices, and shared results about them.
 pub struct Recording {
     /// The decoded file.
     pub snapshot: Snapshot,
     /// One history per device, in the order of [`devices`](Self::devices).
     pub histories: Vec<History>,
     prepared: Vec<Prepared>,
-    /// Whether it is some [memory pools](Self::within_pools) of another one.
+    /// Whether it covers only some [memory pools](Self::within_pools) of another recording.
     is_part: bool,
     classes: OnceLock<FrameClasses>,
     call_sites: OnceLock<CallSites>,
@@ -47,8 +47,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Computes the history of every device, in the order of [`Snapshot::devices`]. What is contradictory then is added
-    /// to the snapshot's warnings.
+    /// Computes the history of every device, in the order of [`Snapshot::devices`]. Contradictions found on the way
+    /// become warnings of the snapshot.
     #[must_use]
     pub fn of(mut snapshot: Snapshot) -> Self {
         // The histories need the times of all events, too.
@@ -62,8 +62,7 @@ impl Recording {
         Self::with(snapshot, histories)
     }
 
-    /// Like [`of`](Self::of), but sorts devices by peak, highest first. Equal peaks are sorted by device
-    /// number.
+    /// Like [`of`](Self::of), but sorts devices by peak, highest first. Equal peaks are sorted by device number.
     #[must_use]
     pub fn by_peak(snapshot: Snapshot) -> Self {
         let Self {
@@ -94,7 +93,7 @@ impl Recording {
         }
     }
 
-    /// Whether it is some [memory pools](Self::within_pools) of another recording.
+    /// Whether it covers only some [memory pools](Self::within_pools) of another recording.
     #[must_use]
     pub fn is_within_pools(&self) -> bool {
         self.is_part
@@ -124,7 +123,7 @@ impl Recording {
         self.call_sites.get_or_init(sites)
     }
 
-    /// What the stacks tell about roles and phases.
+    /// What stacks reveal about roles and phases.
     pub(super) fn signals(&self) -> &StackSignals {
         self.signals
             .get_or_init(|| StackSignals::of(&self.snapshot))
@@ -163,7 +162,7 @@ impl Recording {
             .get_or_init(|| Pools::of(&self.snapshot, members()))
     }
 
-    /// Whether the file tells pools and streams, which those of a profiler do not.
+    /// Whether the file records pools and streams, as a profiler's does not.
     #[must_use]
     pub fn knows_places(&self) -> bool {
         Profile::of(&self.snapshot).is_none()

@@ -1,11 +1,11 @@
-//! Some memory pools as a recording of their own, with the moments of the whole one.
+//! Some memory pools as a recording of their own, with the moments of the whole recording.
 //!
-//! The events of other pools keep their rows and do nothing. So a moment means the same in both recordings. What
-//! memory there is, is told from the rest: allocations, peaks, segments, free memory. What code did, and when, is told
-//! from the whole recording: call sites, roles, phases, the moments of steps.
+//! The events of other pools keep their rows and do nothing, so a moment means the same in both recordings. Results
+//! about memory (allocations, peaks, segments, free memory) come from the remaining pools. Results about code and time
+//! (call sites, roles, phases, the moments of steps) come from the whole recording.
 //!
-//! An allocation or a segment of which no pool is known is in none. Requests that failed are in none either: when they
-//! did is told, but why depends on the whole device.
+//! An allocation or a segment without a known pool is in no pool. The same goes for failed requests: their moments are
+//! kept, but their cause depends on the whole device.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::model::{Action, BlockState, PoolId};
 const ELSEWHERE: &str = "in another pool";
 
 impl Recording {
-    /// The same devices in the same order, narrowed to the pools that `is_meant` names.
+    /// The same devices in the same order, reduced to the pools that `is_meant` accepts.
     #[must_use]
     pub fn within_pools(&self, is_meant: impl Fn(PoolId) -> bool) -> Self {
         let snapshot = snapshot_within(self, is_meant);
@@ -39,7 +39,7 @@ impl Recording {
         let numbers: Vec<_> = (narrowed.devices().zip(self.devices()))
             .map(|(inner, whole)| inner.numbered_in(whole))
             .collect();
-        // An allocation keeps its name, which counts all that were at its address.
+        // An allocation keeps its name, which counts all allocations at its address.
         let histories = narrowed.histories.iter_mut().zip(&self.histories);
         for ((history, whole), ids) in histories.zip(&numbers) {
             let names = &mut history.allocations.version;
@@ -55,8 +55,8 @@ impl Recording {
 }
 
 impl Device<'_> {
-    /// The allocations of a device [within pools](Recording::within_pools), as the whole device numbers them. `None`
-    /// if one of them is unknown there, which happens in damaged files alone.
+    /// The allocations of a device [within pools](Recording::within_pools), as the whole device numbers them. `None` if
+    /// one of them is unknown there, which happens only in damaged files.
     #[must_use]
     pub fn numbered_in(self, whole: Device<'_>) -> Option<Vec<AllocationId>> {
         let (own, whole) = (self.history, whole.history);
@@ -81,7 +81,7 @@ impl Device<'_> {
     }
 }
 
-/// The snapshot with only the pools that `is_meant` names.
+/// The snapshot reduced to the pools that `is_meant` accepts.
 fn snapshot_within(whole: &Recording, is_meant: impl Fn(PoolId) -> bool) -> Snapshot {
     let mut snapshot = whole.snapshot.clone();
     let elsewhere = elsewhere(&mut snapshot);
@@ -94,7 +94,7 @@ fn snapshot_within(whole: &Recording, is_meant: impl Fn(PoolId) -> bool) -> Snap
                 *action = elsewhere;
             }
         }
-        // The pool of an allocation's event counts, even where its block is in a segment of another pool.
+        // The pool of an allocation's event counts, even if its block is in a segment of another pool.
         for &(id, block) in &history.final_blocks {
             if !device.pool_of()[id.index()].is_some_and(&is_meant) {
                 snapshot.blocks.rows[block.index()].state = BlockState::Inactive;
@@ -108,7 +108,7 @@ fn snapshot_within(whole: &Recording, is_meant: impl Fn(PoolId) -> bool) -> Snap
     snapshot
 }
 
-/// An action of no effect, named after what it stands for.
+/// An action without effect, named [`ELSEWHERE`].
 fn elsewhere(snapshot: &mut Snapshot) -> Action {
     let name = snapshot.strings.intern(ELSEWHERE);
     let names = &mut snapshot.events.other_actions;
@@ -118,7 +118,7 @@ fn elsewhere(snapshot: &mut Snapshot) -> Action {
     Action::Other((names.len() - 1) as u8)
 }
 
-/// For each event of a device, whether it is of one of these pools, or of none.
+/// For each event of a device, whether it belongs to one of these pools. Unknown actions always do.
 fn kept_events(device: Device<'_>, is_meant: &impl Fn(PoolId) -> bool) -> Vec<bool> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let segments = device.segments();
@@ -151,7 +151,7 @@ fn kept_events(device: Device<'_>, is_meant: &impl Fn(PoolId) -> bool) -> Vec<bo
                         .get(segment_at(snapshot.events.addr[row])?)
                         .pool
                 }),
-            // They tell of the whole device: what it has, and what it lacks.
+            // They concern the whole device.
             Action::Snapshot | Action::Oom => None,
             Action::Other(_) => return true,
         };

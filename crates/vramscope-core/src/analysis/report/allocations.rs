@@ -1,8 +1,8 @@
 //! The table of allocations: sorted by a property, in windows.
 //!
-//! Sorting compares small numbers: texts are replaced by their ranks, because few are distinct. Rows are built
-//! only for those on screen. Which rows are shown is up to [`crate::analysis::search::filter`], and its
-//! [`totals`](crate::analysis::search::filter::totals) has the sums over the rows shown.
+//! Sorting compares small numbers: texts are replaced by their ranks, because few are distinct. Rows are built only for
+//! the visible window. [`crate::analysis::search::filter`] decides which rows are shown, and its
+//! [`totals`](crate::analysis::search::filter::totals) sums them.
 
 use std::borrow::Cow;
 
@@ -31,14 +31,14 @@ pub struct Permutation {
 pub struct AllocationRow {
     /// The allocation.
     pub allocation: AllocationId,
-    /// A cell for each column that was asked for.
+    /// A cell for each requested column.
     pub cells: Vec<Cell>,
 }
 
-/// What a row says of a property.
+/// The value of a property in a row.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Cell {
-    /// It is not known, or there is none.
+    /// Unknown, or absent.
     Unknown,
     /// See [`Kind::Number`].
     Number(u64),
@@ -46,7 +46,7 @@ pub enum Cell {
     Bytes(u64),
     /// See [`Kind::Moment`].
     Moment {
-        /// The moment, which is also the number of the event that begins it, counted from 1. 0 = before the recording.
+        /// The moment, which is also the number, from 1, of the event that begins it. 0 = before the recording.
         moment: u32,
         /// Microseconds from the start of the recording; `None` without times, or before the recording.
         since_start_us: Option<i64>,
@@ -60,7 +60,7 @@ pub enum Cell {
         /// Number of earlier allocations at the same address.
         version: u32,
     },
-    /// A name, at most 4096 bytes of it.
+    /// A name, cut to 4096 bytes.
     Name(String),
 }
 
@@ -72,7 +72,7 @@ const TEXT_LIMIT_BYTES: usize = 4096;
 pub fn sorted(device: Device<'_>, by: Property) -> Permutation {
     let count = device.history.allocations.len();
     match values(device, by) {
-        // Ends are counted, which is faster than to compare them.
+        // The moments of death are counted, which is faster than comparing them.
         _ if by == Property::Died => Permutation::by_end(&device.history.allocations.died),
         Values::Numbers(number) => Permutation::of(count, number),
         Values::Names(names) => {
@@ -86,26 +86,25 @@ pub fn sorted(device: Device<'_>, by: Property) -> Permutation {
 }
 
 impl Permutation {
-    /// Sorts rows by a value, which may be missing. Equal rows stay in stacking order.
+    /// Sorts rows by a value that may be missing. Equal rows stay in stacking order.
     fn of(count: usize, value: impl Fn(usize) -> Option<u64>) -> Self {
         let rows = rows_by_value(count, &value);
         Self::with_rest(rows, count, |row| value(row).is_none())
     }
 
-    /// Sorts rows by the moment at which they are gone.
+    /// Sorts rows by the moment of death.
     fn by_end(ends: &[u32]) -> Self {
         Self::with_rest(rows_by_end(ends), ends.len(), |row| ends[row] == NEVER)
     }
 
-    /// Rows that are sorted already, and then all others.
+    /// Rows that are already sorted, followed by all others.
     fn with_rest(mut rows: Vec<u32>, count: usize, is_other: impl Fn(usize) -> bool) -> Self {
         let known = rows.len();
         rows.extend((0..count as u32).filter(|&row| is_other(row as usize)));
         Self { rows, known }
     }
 
-    /// The rows in the order of display, restricted to `matches` if given. Rows without a value come last in
-    /// either direction.
+    /// The rows in display order, restricted to `matches` if given. Rows without a value come last in either direction.
     #[must_use]
     pub fn shown(&self, is_descending: bool, matches: Option<&BitSet>) -> Vec<u32> {
         let is_shown = |row: &u32| matches.is_none_or(|set| set.contains(*row as usize));
@@ -120,7 +119,7 @@ impl Permutation {
     }
 }
 
-/// For each text its rank in alphabetical order.
+/// The rank of each text in alphabetical order.
 fn ranks(texts: &[Cow<'_, str>]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_few_by(|&a, &b| texts[a].cmp(&texts[b]));
@@ -136,7 +135,7 @@ fn ranks(texts: &[Cow<'_, str>]) -> Vec<u64> {
     ranks
 }
 
-/// Builds the given rows with these columns. Numbers beyond the table are left out.
+/// Builds the given rows with these columns. Numbers beyond the table are skipped.
 pub fn rows<'a>(
     device: Device<'a>,
     columns: &[Property],
@@ -161,7 +160,7 @@ pub fn rows<'a>(
 fn cell(device: Device<'_>, column: Property, values: &Values<'_>, id: AllocationId) -> Cell {
     let row = id.index();
     let number = match values {
-        // Streams are known by their numbers.
+        // Streams are shown by their numbers.
         Values::Names(names) if column == Property::Stream => {
             let number = (names.of)(row);
             Some(number.into()).filter(|_| number != Names::UNKNOWN)
@@ -199,15 +198,15 @@ fn name(names: &Names<'_>, row: usize) -> Cell {
     }
 }
 
-/// The index of an allocation in `shown`, by a search through all of it; `None` if it is not there.
+/// The index of an allocation in `shown`, by linear search; `None` if it is not there.
 #[must_use]
 pub fn place_of(shown: &[u32], allocation: AllocationId) -> Option<u32> {
     let place = shown.iter().position(|&row| row == allocation.0)?;
     u32::try_from(place).ok()
 }
 
-/// The columns that tell allocations apart, in the order of display: those with a value in some row, and choices of
-/// which there is more than one.
+/// The columns that distinguish allocations, in display order: those with a value in some row, and choices with more
+/// than one value.
 #[must_use]
 pub fn columns_with_values(device: Device<'_>) -> Vec<Property> {
     let history = device.history;
@@ -216,14 +215,15 @@ pub fn columns_with_values(device: Device<'_>) -> Vec<Property> {
     if !history.has_trace() {
         columns.retain(|column| !matches!(column.kind(), Kind::Moment | Kind::Length));
     }
-    // Blocks are known of what is live at the end. Where that is little, their columns would be empty but for a few rows.
+    // Blocks are known only for allocations live at the end. If these are few, the columns of blocks would be nearly
+    // empty.
     if 2 * history.final_blocks.len() <= history.allocations.len() {
         columns.retain(|column| !matches!(column, Property::Block | Property::Rounding));
     }
     columns
 }
 
-/// Whether a column of names or counts has any, and of streams and pools at least two.
+/// Whether a column of names or counts has any, or, for streams and pools, at least two.
 fn tells(device: Device<'_>, column: Property) -> bool {
     let rows = 0..device.history.allocations.len();
     let names = match values(device, column) {
@@ -242,17 +242,16 @@ fn tells(device: Device<'_>, column: Property) -> bool {
     }
 }
 
-/// The permutations used last, at most 4 of them. Each takes 4 bytes per allocation.
+/// The most recently used permutations, at most 4. Each takes 4 bytes per allocation.
 #[derive(Debug, Default)]
 pub struct Permutations {
     kept: Vec<(Property, Permutation)>,
 }
 
 impl Permutations {
-    /// Maximum number of permutations.
     const KEPT: usize = 4;
 
-    /// The permutation by a property, sorted if it is not kept.
+    /// The permutation by a property, sorted now unless cached.
     pub fn get(&mut self, device: Device<'_>, by: Property) -> &Permutation {
         match self.kept.iter().position(|(known, _)| *known == by) {
             Some(at) => self.kept[at..].rotate_left(1),

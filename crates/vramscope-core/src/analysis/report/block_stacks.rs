@@ -1,10 +1,10 @@
-//! The final state as collapsed stacks, the input of flame graph tools: one line per block, or per group of
-//! equal blocks, with its bytes. [`official_lines`] prints what torch's `segments`, `memory` and `compare`
-//! print (docs/FORMAT.md 4.6), [`lines`] a corrected version.
+//! The final state as collapsed stacks, the input of flame graph tools: one line per block, or per group of equal
+//! blocks, with its bytes. [`official_lines`] prints the lines of torch's `segments`, `memory` and `compare`
+//! (docs/FORMAT.md 4.6), [`lines`] a corrected version.
 //!
-//! Corrections: free blocks have no stack and no stale request, so no line is negative and all lines add up to
-//! the reserved bytes. Blocks with equal paths are summed. Devices and private pools are separate. Names cannot
-//! break the line format. Placeholders name what is unknown.
+//! Corrections: free blocks have no stack and no stale request, so no line is negative and all lines add up to the
+//! reserved bytes. Blocks with equal paths are summed. Devices and private pools are separate. Names cannot break the
+//! line format. Placeholders stand for unknown values.
 
 use crate::Snapshot;
 use crate::analysis::code::frames::{FrameClass, FrameClasses, Location, is_hidden_by_torch};
@@ -29,7 +29,7 @@ pub enum Level {
 pub struct Beginning<'a> {
     /// Text at the beginning of every line.
     pub prefix: &'a str,
-    /// The groups whose names follow.
+    /// The groups whose names follow the prefix.
     pub level: Level,
     /// Whether corrected lines contain the device.
     pub names_device: bool,
@@ -38,8 +38,8 @@ pub struct Beginning<'a> {
 /// Receives the lines: a path, outermost frame first, and its bytes.
 pub type Sink<'a, E> = &'a mut dyn FnMut(&str, i128) -> Result<(), E>;
 
-/// torch's lines, byte for byte: a line for the requested bytes of each block (in torch 1.13 and 2.0 of each
-/// tenant), and a line `<gaps>` for the rest of the block, which can be negative.
+/// torch's lines, byte for byte: a line for the requested bytes of each block (in torch 1.13 and 2.0 of each tenant),
+/// and a line `<gaps>` for the rest of the block, which can be negative.
 ///
 /// # Errors
 /// The first error of the sink.
@@ -79,7 +79,7 @@ pub fn official_lines<'a, E>(
 /// An address as torch prints it. torch's C++ writer treats addresses as signed.
 #[must_use]
 pub fn official_address(snapshot: &Snapshot, address: u64) -> i128 {
-    // Of torch's writers, only the one in C++ uses pickle protocol 2.
+    // Among torch's writers, only the C++ one uses pickle protocol 2.
     if snapshot.source.containers.last() == Some(&ContainerKind::Pickle(2)) {
         i128::from(address.cast_signed())
     } else {
@@ -110,7 +110,7 @@ fn official_tenants(snapshot: &Snapshot, block: &Block) -> Vec<(Option<StackId>,
     tenants.collect()
 }
 
-/// torch's labels of frames. Which frames it hides is computed once.
+/// torch's labels of frames. Computes only once which frames torch hides.
 struct OfficialLabels<'s> {
     snapshot: &'s Snapshot,
     is_hidden: Vec<bool>,
@@ -150,7 +150,7 @@ impl<'s> OfficialLabels<'s> {
     }
 }
 
-/// What the blocks of one line have in common.
+/// What the blocks of a line have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     /// Requested bytes of active blocks, by stack.
@@ -163,7 +163,7 @@ enum Kind {
         is_pending: bool,
     },
     Free,
-    /// Bytes of segments that no block covers, in a damaged file.
+    /// Bytes of segments outside of all blocks, in a damaged file.
     Uncovered,
 }
 

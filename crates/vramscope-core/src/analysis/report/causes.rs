@@ -1,5 +1,5 @@
-//! Why memory ran out or so much was used: all causes that a device's findings and its last failed request show, the one
-//! that matters first. That one is the verdict.
+//! Why memory ran out or so much was used: all causes found in a device's findings and its last failed request, the
+//! most important first. The first cause is the verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub use super::verdicts::CauseClass;
 pub struct Cause {
     /// The class.
     pub class: CauseClass,
-    /// The bytes that it is about.
+    /// The bytes in question.
     pub bytes: u64,
     /// One line.
     pub title: String,
@@ -40,22 +40,22 @@ pub struct Cause {
     pub seen: String,
     /// Where it comes from: a call site, a pool, or a stream; empty if unknown.
     pub place: String,
-    /// The filter that selects the allocations of that place; empty if there is none.
+    /// A filter for the allocations of `place`; empty if there is none.
     pub filter: String,
-    /// A setting of the allocator to try.
+    /// An allocator setting to try.
     pub setting: Option<SettingAdvice>,
-    /// What else to try first; empty if nothing is known.
+    /// Further advice on what to try first; empty if there is none.
     pub advice: String,
-    /// The finding that tells the same; `None` if none does.
+    /// The finding with the same content; `None` without one.
     #[serde(skip)]
     pub from: Option<FindingKind>,
-    /// The call site of `place`, if it is one that a finding names.
+    /// The call site of `place`, if a finding names one.
     #[serde(skip)]
     pub site: Option<CallSiteId>,
 }
 
 impl Cause {
-    /// A cause of which no more is known.
+    /// A cause with nothing but a title.
     #[must_use]
     pub fn new(class: CauseClass, bytes: u64, title: String) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Cause {
         }
     }
 
-    /// Whether it says that memory is free, but in pieces, pools or streams of which none serves the request.
+    /// Whether memory is free, but in pieces, pools or streams that cannot serve the request.
     fn is_of_pieces(&self) -> bool {
         matches!(
             self.class,
@@ -80,7 +80,7 @@ impl Cause {
         )
     }
 
-    /// Whether memory is kept that is not needed any more.
+    /// Whether memory that is no longer needed is kept.
     pub(super) fn piles_up(&self) -> bool {
         matches!(
             self.class,
@@ -91,7 +91,7 @@ impl Cause {
         )
     }
 
-    /// Whether less reserved memory is an answer to it.
+    /// Whether reserving less memory would help.
     fn is_of_reserved(&self) -> bool {
         matches!(
             self.class,
@@ -103,15 +103,15 @@ impl Cause {
         )
     }
 
-    /// The cause in a sentence, with the setting that helps.
+    /// The cause as a sentence, with the helpful setting.
     #[must_use]
     pub fn sentence(&self) -> String {
         self.told(&self.title)
     }
 
-    /// Another title of it, with the setting that helps.
+    /// Another title for the cause, with the helpful setting.
     pub(super) fn told(&self, title: &str) -> String {
-        // The title of a replay says it.
+        // The title of a replay already contains it.
         let setting = self.setting.as_ref();
         let setting = setting.filter(|_| self.from != Some(FindingKind::Replay));
         let replayed = setting.and_then(|it| it.replayed.as_ref());
@@ -120,20 +120,20 @@ impl Cause {
     }
 }
 
-/// Of what a program holds, the least share that can be why a request failed, or the verdict on a program that went well.
-/// A device that is nearly full always has some pieces left, and every program keeps something.
+/// The least share of a program's memory that can be the cause of a failed request, or the verdict on a program without
+/// failures. A nearly full device always has some free pieces, and every program keeps something.
 const MATTERS_PERCENT: u128 = 10;
 
-/// The least share of reserved memory that settings must save to be told in the first sentence, and only where memory ran
-/// short. A program that went well may have as much as it has.
+/// The least share of reserved memory that settings must save to appear in the first sentence, and only if memory ran
+/// short. A program without failures may use what it has.
 const SAVES_MUCH_PERCENT: u8 = 25;
 
 fn matters(bytes: u64, of: u64) -> bool {
     u128::from(bytes) * 100 >= u128::from(of) * MATTERS_PERCENT
 }
 
-/// All causes, one of each class. A request that failed names the class, unless memory that piles up is why too much was
-/// live, or what is free is too little to matter. What is merely good to know comes last.
+/// All causes, one of each class. A failed request determines the class, unless memory that piles up explains why too
+/// much was live, or the free memory is too little to matter. Side notes come last.
 pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     let failure = FailedRequest::last(device, &overview.releases, overview.segments);
     let mut causes = match &failure {
@@ -149,20 +149,20 @@ pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     causes
 }
 
-/// What the findings tell, in the order in which it is weighed.
+/// The causes from findings, in the order in which they are weighed.
 struct Told {
-    /// What grows enough to matter. What is never freed may be kept on purpose: growth is more than that.
+    /// Growth that is large enough to matter. Memory that is never freed may be kept on purpose, so it does not count.
     growing: Vec<Cause>,
-    /// Pools that nothing else can use, or the cache, if most of all is there.
+    /// Pools that nothing else can use, or the cache, if they hold most of the memory.
     elsewhere: Vec<Cause>,
     /// The other warnings.
     warned: Vec<Cause>,
-    /// What is merely good to know.
+    /// Side notes.
     notes: Vec<Cause>,
 }
 
 impl Told {
-    /// `held_bytes`: what is reserved at the moment; `has_failed`: whether a request failed then.
+    /// `held_bytes`: the bytes reserved at the moment; `has_failed`: whether a request failed then.
     fn of(
         device: Device<'_>,
         overview: &Overview,
@@ -205,7 +205,7 @@ fn most_reserved_bytes(overview: &Overview) -> u64 {
     gaps.map(|at| at.gap.reserved_bytes).max().unwrap_or(0)
 }
 
-/// The causes of a request that failed, all of them.
+/// All causes of a failed request.
 fn of_failed(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -> Vec<Cause> {
     let (moment, held) = (failure.moment, failure.gap.reserved_bytes);
     let mut told = Told::of(device, overview, moment, held, true);
@@ -228,7 +228,7 @@ fn of_failed(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -
     let live = too_much_live(device, overview, moment, Some(failure));
     let live = Some(live).filter(|live| live.bytes > 0);
     let mut causes: Vec<Cause> = own.into_iter().collect();
-    // As long as more is free than has piled up, what grows is not yet why.
+    // As long as more is free than has piled up, growth is not yet the cause.
     let piled = told
         .growing
         .iter()
@@ -244,7 +244,7 @@ fn of_failed(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -
     causes.extend(told.growing);
     causes.extend(series.filter(|series| matters(series.bytes, held)));
     causes.extend(told.elsewhere);
-    // What is kept up to a limit is no reason why it would not go on.
+    // Memory kept up to a limit is no reason for a program to fail eventually.
     let kept = EarlierPasses::of(device, moment);
     let (nearer, pieces) = match kept.as_ref().is_some_and(|kept| kept.turns_over) {
         true => (pieces, None),
@@ -265,7 +265,7 @@ fn of_failed(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -
     causes
 }
 
-/// Why so much was used where nothing failed.
+/// Why so much was used although nothing failed.
 fn of_gone_well(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     let (moment, reserved) = (overview.peak.moment, most_reserved_bytes(overview));
     let live_bytes = device.history.active_bytes_at(moment);
@@ -286,14 +286,14 @@ fn of_gone_well(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     causes
 }
 
-/// Whether a moment is in the first forward pass of all, so that nothing tells what is still to come.
+/// Whether a moment is in the very first forward pass, so that nothing shows what is still to come.
 fn is_in_first_pass(device: Device<'_>, moment: u32) -> bool {
     let ranges = &device.phases().ranges;
     let begun = ranges.partition_point(|range| range.from < moment);
     begun == 1 && ranges[0].phase == Phase::Forward && moment <= ranges[0].to.saturating_add(1)
 }
 
-/// What is live of a cause: what the recording shows, or all from its place, with what is older.
+/// The live bytes of a cause: those in the recording, or everything from its place, including older allocations.
 fn live_of(device: Device<'_>, moment: u32, cause: &Cause) -> u64 {
     cause
         .bytes
@@ -306,7 +306,7 @@ fn live_from(device: Device<'_>, moment: u32, site: CallSiteId) -> u64 {
     saturating_sum(live.map(|id| device.history.allocations.bytes[id.index()]))
 }
 
-/// What is live, with what a step needs.
+/// The live memory, with the needs of a step.
 fn of_next_step(next: &NextStep, live: Cause) -> Cause {
     Cause {
         bytes: next.needed_bytes,
@@ -316,7 +316,7 @@ fn of_next_step(next: &NextStep, live: Cause) -> Cause {
     }
 }
 
-/// The cause that a finding tells of; `None` if it tells of none.
+/// The cause that corresponds to a finding, if any.
 fn of_finding(finding: &Finding) -> Option<Cause> {
     let class = match finding.kind {
         FindingKind::Growth => CauseClass::GrowthPerStep,
@@ -364,7 +364,7 @@ fn of_first_pass(device: Device<'_>, failure: &FailedRequest, pass: FirstPass) -
     }
 }
 
-/// The class that a failed request shows by itself; `None` if the file does not tell why it failed.
+/// The class shown by a failed request itself; `None` if the file does not show why it failed.
 fn of_failure(device: Device<'_>, overview: &Overview, failure: &FailedRequest) -> Option<Cause> {
     let sites = device.call_sites();
     let site = &sites.get(sites.of_stack(failure.stack)).label;
@@ -378,7 +378,7 @@ fn of_failure(device: Device<'_>, overview: &Overview, failure: &FailedRequest) 
         .clone()
         .filter_map(of_finding)
         .find(|cause| cause.class == class);
-    // Of pools, pieces and streams, what else is known tells where the memory is.
+    // For pools, pieces and streams, the findings say where the memory is.
     let (place, filter) = match (class, same) {
         (CauseClass::RequestTooLarge, _) => (site.clone(), String::new()),
         (CauseClass::Limit | CauseClass::OtherProcesses, _) | (_, None) => {
@@ -405,7 +405,7 @@ fn of_failure(device: Device<'_>, overview: &Overview, failure: &FailedRequest) 
     })
 }
 
-/// Whose the free memory is that the request could not have.
+/// The class of the free memory that the request could not use.
 fn elsewhere(device: Device<'_>, failure: &FailedRequest) -> CauseClass {
     let state = device.state_at(failure.moment);
     let places = failure.free_places(&state);
@@ -420,7 +420,7 @@ fn elsewhere(device: Device<'_>, failure: &FailedRequest) -> CauseClass {
     }
 }
 
-/// What was live, by its largest role: not a fault, but what must become less.
+/// Live memory, by its largest role. This is not a fault, but has to shrink.
 fn too_much_live(
     device: Device<'_>,
     overview: &Overview,
@@ -449,7 +449,7 @@ fn too_much_live(
     let of_role = role.map(|role| format!(", {} of it {}", share(top.bytes), plural(role.role)));
     let filter = row.as_ref().and_then(FindingRow::filter);
     let known = row.as_ref().filter(|_| filter.is_some());
-    // One among many is no answer to where.
+    // A place with a small part of the memory does not answer the question.
     let matters = known.filter(|row| row.bytes >= live_bytes / 4);
     let place = matters.map_or_else(String::new, |row| row.label.clone());
     let most = row.as_ref().map(|row| {
@@ -459,7 +459,7 @@ fn too_much_live(
         };
         format!("{} of it ({}) {from}.", Bytes(row.bytes), share(row.bytes))
     });
-    // Without the size of the device nothing tells whether others are there.
+    // Without the size of the device, others may or may not be there.
     let others = could_have.filter(|failure| failure.device_bytes.is_none());
     let others =
         others.map(|_| "If the device has more, others or a limit keep the rest.".to_owned());
@@ -487,9 +487,9 @@ fn when(overview: &Overview) -> &'static str {
     }
 }
 
-/// Adds what replays with other settings amount to, a finding of kind [`FindingKind::Replay`]: of a request that failed
-/// as its first advice, else among the findings, before what else wastes memory. What they do not bear out is no longer
-/// advised.
+/// Adds the conclusion from replays with other settings, a finding of kind [`FindingKind::Replay`]. It becomes the
+/// first advice on a failed request, else a finding before others about wasted memory. Settings that the replays do not
+/// confirm are no longer advised.
 pub(super) fn conclude(findings: &mut Vec<Finding>, causes: &mut Vec<Cause>, conclusion: Finding) {
     let replayed = conclusion.setting.as_ref();
     let replayed = replayed.and_then(|setting| setting.replayed.as_ref());
@@ -510,7 +510,7 @@ pub(super) fn conclude(findings: &mut Vec<Finding>, causes: &mut Vec<Cause>, con
             ),
             replayed: Some(replayed.clone()),
         };
-        // Where more is live than there is room for, or pools keep what they have, to serve one request helps nobody.
+        // If more is live than fits, or pools keep their memory, serving a single request does not help.
         let is_served =
             |cause: &&mut Cause| cause.is_of_pieces() && cause.class != CauseClass::PrivatePool;
         if let Some(cause) = causes.iter_mut().take(1).find(is_served) {

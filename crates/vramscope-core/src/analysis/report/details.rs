@@ -13,8 +13,8 @@ use crate::analysis::time::lifetime::{Lifetime, lifetime};
 use crate::ids::{AllocationId, BlockId, EventId, FrameId, SegmentId, StackId, StringId};
 use crate::model::{Action, BlockState, DeviceIndex, PoolId, Segment};
 
-/// Limits for damaged or hostile files, whose details could otherwise be larger than the file. Real stacks have
-/// up to some hundred frames, real texts up to some thousand bytes.
+/// Limits for damaged or hostile files, whose details could otherwise be larger than the file. Real stacks have up to
+/// some hundred frames, real texts up to some thousand bytes.
 const FRAMES_LIMIT: usize = 4096;
 const TEXTS_LIMIT: usize = 256;
 const TEXT_LIMIT_BYTES: usize = 64 << 10;
@@ -22,7 +22,7 @@ const TEXT_LIMIT_BYTES: usize = 64 << 10;
 /// Everything that is known about one allocation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AllocationDetails {
-    /// `b<hex address>_<version>`, the name that PyTorch's viewer gives it.
+    /// `b<hex address>_<version>`, its name in PyTorch's viewer.
     pub name: String,
     /// The allocation.
     pub allocation: AllocationId,
@@ -32,13 +32,13 @@ pub struct AllocationDetails {
     pub address: u64,
     /// Requested bytes.
     pub requested_bytes: u64,
-    /// Label of its call site, or of the code that freed it if only that is known.
+    /// Label of its call site, or of the code that freed it if only that code is known.
     pub site: String,
     /// Label of the operator that made it; empty if unknown.
     pub operator: String,
     /// Its block in the final state; `None` if it was freed.
     pub block: Option<BlockDetails>,
-    /// Lower bound of the block's size in bytes: the request rounded up to 512 bytes. Of use if there is no
+    /// Lower bound of the block's size in bytes: the request rounded up to 512 bytes. Useful without a
     /// [`block`](Self::block), as further rounding is not recorded.
     pub block_bytes_at_least: u64,
     /// The events of its life.
@@ -51,13 +51,13 @@ pub struct AllocationDetails {
     pub pool: Option<PoolId>,
     /// The category from `_profile_to_snapshot`; `None` if it has none.
     pub category: Option<String>,
-    /// What it is for, as inferred, and why.
+    /// Its inferred purpose, with the reason.
     pub role: RoleFinding,
-    /// The metadata that the program had set for its thread; `None` if there is none.
+    /// The metadata that the program had set for its thread.
     pub user_metadata: Option<String>,
-    /// The `torch.compile` region; `None` outside of any.
+    /// The `torch.compile` region; `None` outside of all regions.
     pub compile_context: Option<String>,
-    /// The allocator's own note; `None` if there is none.
+    /// A note by the allocator.
     pub internal_metadata: Option<String>,
     /// Texts that `annotate` events attached to it, oldest first.
     pub annotations: Vec<String>,
@@ -68,7 +68,7 @@ pub struct AllocationDetails {
     pub stack: Vec<FrameDetails>,
     /// Number of outermost frames left out of `stack`.
     pub frames_left_out: u64,
-    /// The record that `stack` comes from; `None` if there is no stack.
+    /// The record that `stack` comes from; `None` without a stack.
     pub stack_source: Option<StackOrigin>,
     /// For an allocation of the backward pass, the stack of its forward operation, one text per frame.
     pub forward_frames: Vec<String>,
@@ -87,11 +87,11 @@ pub struct BlockDetails {
     pub rounding_bytes: u64,
     /// Its state.
     pub state: BlockState,
-    /// The segment that contains it; `None` if there is none.
+    /// The segment that contains it, if any.
     pub segment: Option<SegmentId>,
-    /// Address of that segment.
+    /// Address of the segment.
     pub segment_address: Option<u64>,
-    /// Size of that segment in bytes.
+    /// Size of the segment in bytes.
     pub segment_bytes: Option<u64>,
 }
 
@@ -100,11 +100,11 @@ pub struct BlockDetails {
 pub struct Life {
     /// The event that allocated it; `None` if it was allocated before the recording.
     pub alloc: Option<EventMark>,
-    /// The event by which the program freed it; `None` if it was not freed, or that was not recorded.
+    /// The event by which the program freed it; `None` if it was not freed, or the event was not recorded.
     pub free_requested: Option<EventMark>,
     /// The event by which its memory became free; `None` if it is live at the end.
     pub free_completed: Option<EventMark>,
-    /// Its lifetime as far as recorded.
+    /// The recorded part of its lifetime.
     pub lifetime: Lifetime,
 }
 
@@ -137,7 +137,7 @@ pub enum StackOrigin {
     Alloc,
     /// The block in the final state.
     Block,
-    /// The event that freed it. Where it was allocated is unknown.
+    /// The event that freed it. The place of allocation is unknown.
     Free,
 }
 
@@ -186,12 +186,12 @@ pub struct AllocationBrief {
     pub pool: Option<PoolId>,
     /// The category from `_profile_to_snapshot`; `None` if it has none.
     pub category: Option<String>,
-    /// What it is for, as inferred.
+    /// Its inferred purpose.
     pub role: Role,
 }
 
-/// Details that need no search through events, contexts or frames, for use on every movement of the mouse.
-/// `None` if there is no such allocation.
+/// Details that need no search through events, contexts or frames, for use on every movement of the mouse. `None` if
+/// there is no such allocation.
 #[must_use]
 pub fn allocation_brief(device: Device<'_>, id: AllocationId) -> Option<AllocationBrief> {
     let (snapshot, history) = (device.snapshot(), device.history);
@@ -200,7 +200,7 @@ pub fn allocation_brief(device: Device<'_>, id: AllocationId) -> Option<Allocati
     let requested_bytes = *table.bytes.get(row)?;
     let address = table.address[row];
     let context = context_of(snapshot, history, id);
-    // The columns tell what the event does not.
+    // The columns fill in what the event lacks.
     let stream = context.map(|context| context.stream);
     let stream = stream.or_else(|| device.stream_of().get(row).copied().flatten());
     let pool = context.and_then(|context| context.pool);
@@ -363,7 +363,7 @@ fn stack_of(device: Device<'_>, id: AllocationId) -> (Vec<FrameDetails>, Option<
     (frames, stack.has_frames().then_some(origin), left_out)
 }
 
-/// The frames of a stack, innermost first, at most 4096; and the number of outermost ones that are left out.
+/// The frames of a stack, innermost first, at most 4096; and the number of omitted outermost frames.
 #[must_use]
 pub fn stack_details(recording: &Recording, stack: StackId) -> (Vec<FrameDetails>, u64) {
     let frames = recording.snapshot.stacks.frames(stack);
@@ -395,7 +395,7 @@ pub fn frame_details(recording: &Recording, id: FrameId) -> FrameDetails {
     }
 }
 
-/// The stack of the forward pass: from the event or, if that has none, from the block in the final state.
+/// The stack of the forward pass: from the event or, if the event has none, from the block in the final state.
 fn forward_frames(device: Device<'_>, id: AllocationId) -> Vec<String> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let of_event = context_of(snapshot, history, id).and_then(|context| context.forward_lines);

@@ -1,5 +1,5 @@
-//! Words for devices that are not CUDA's. The texts of this room are written for CUDA, which nearly all files are of; here
-//! they are turned into those of another device, in the few phrases that name it.
+//! Wording for devices other than CUDA. The texts in `report` are written for CUDA, the device of nearly all files;
+//! here the few phrases that name CUDA are replaced.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::analysis::report::facts::Fact;
 use crate::analysis::report::findings::Finding;
 use crate::model::{DeviceIndex, DeviceKind, Snapshot};
 
-/// Phrases about CUDA, and the same about any device.
+/// Phrases about CUDA, with their counterparts for any device.
 const PHRASES: [(&str, &str); 8] = [
     ("from CUDA", "from the device"),
     ("to CUDA", "to the device"),
@@ -19,13 +19,13 @@ const PHRASES: [(&str, &str); 8] = [
     ("CUDA contexts", "contexts of the driver"),
 ];
 
-/// Whether a device is known to be CUDA's, so that texts may say so.
+/// Whether a device is known to be a CUDA device, so that texts may say so.
 #[must_use]
 pub fn is_cuda(snapshot: &Snapshot, device: DeviceIndex) -> bool {
     snapshot.device_kind(device) == DeviceKind::Cuda
 }
 
-/// A text about a device in the words of its kind.
+/// Replaces the phrases in a text about a device of this kind.
 fn reworded(text: &str, kind: DeviceKind) -> Cow<'_, str> {
     let module = match kind {
         DeviceKind::Npu => Some("torch.npu."),
@@ -52,7 +52,7 @@ fn reword(texts: &mut [&mut String], kind: DeviceKind) {
     }
 }
 
-/// Puts facts into the words of their device; those of the file, into those of the first.
+/// Adapts the texts of facts to their device; facts about the file, to the first device.
 pub(super) fn of_facts(snapshot: &Snapshot, facts: &mut [Fact]) {
     let first = snapshot.devices().first().copied().unwrap_or(0);
     for fact in facts {
@@ -66,7 +66,7 @@ pub(super) fn of_facts(snapshot: &Snapshot, facts: &mut [Fact]) {
     }
 }
 
-/// Puts the findings about a device into its words.
+/// Adapts the texts of findings to their device.
 pub(super) fn of_findings(snapshot: &Snapshot, device: DeviceIndex, findings: &mut [Finding]) {
     let kind = snapshot.device_kind(device);
     if kind == DeviceKind::Cuda {

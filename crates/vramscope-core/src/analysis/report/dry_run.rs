@@ -1,4 +1,4 @@
-//! The line that has a change of the program tried before a GPU is paid for: all advice that ends in "make it smaller" has it.
+//! The advice to try a change of the program before paying for a GPU. All advice that ends in "make it smaller" has it.
 
 use crate::analysis::code::frames::{FrameClass, classify};
 use crate::analysis::memory::capacity::stated;
@@ -8,10 +8,10 @@ use crate::ids::StackId;
 use crate::model::Snapshot;
 use crate::units::Bytes;
 
-/// Stacks that are looked through for the program's file: those of threads have none.
+/// Number of stacks to search for the program's file, because stacks of threads do not have it.
 const STACKS: usize = 1000;
 
-/// The line for a program that may take `capacity_bytes`, and is started as `script`; both as far as they are known.
+/// The line for a program that may use `capacity_bytes`, and is started as `script`, each if known.
 fn try_the_change(capacity_bytes: Option<u64>, script: Option<&str>) -> String {
     let gpu = capacity_bytes.map_or_else(
         || "CARD".to_owned(),
@@ -23,7 +23,7 @@ fn try_the_change(capacity_bytes: Option<u64>, script: Option<&str>) -> String {
     )
 }
 
-/// The same for the program of a recording; `None` if it ran without a GPU already, or if torch has no part in it.
+/// The line for the program of a recording; `None` if it ran without a GPU already, or if torch is not involved.
 #[must_use]
 pub fn for_program(device: Device<'_>) -> Option<String> {
     let snapshot = device.snapshot();
@@ -32,8 +32,8 @@ pub fn for_program(device: Device<'_>) -> Option<String> {
     is_asked.then(|| try_the_change(stated(snapshot, device.index()), script(snapshot)))
 }
 
-/// The file that Python was started with: the outermost module's in any stack, if it is the user's and a shell needs no
-/// quotes for it.
+/// The file that Python was started with: the outermost module's in any stack, if it belongs to the user and needs no
+/// quotes in a shell.
 fn script(snapshot: &Snapshot) -> Option<&str> {
     let text = |id| snapshot.strings.get(id);
     let of_stack = |row: usize| {
@@ -58,7 +58,7 @@ mod tests {
     use crate::analysis::recording::Recording;
     use crate::decode;
 
-    /// The line about a recording whose one event has these frames, the innermost first.
+    /// The line for a recording whose single event has these frames, innermost first.
     fn line(frames: &[(&str, &str)], more: &str) -> Option<String> {
         let frames = frames.iter().map(
             |(name, filename)| serde_json::json!({"name": name, "filename": filename, "line": 3}),

@@ -1,7 +1,8 @@
-//! What earlier forward passes left live when a request failed in another one: made by code that runs again in this pass.
+//! Memory that earlier forward passes left live when a request failed in another pass, made by code that runs again in
+//! it.
 //!
-//! A backward pass, or the end of an evaluation, frees what a forward pass kept. What is still there is held: an output of
-//! the pass before, or losses with all that they were computed from.
+//! A backward pass, or the end of an evaluation, frees what a forward pass kept. The rest is still referenced: an
+//! output of the previous pass, or losses with their whole computation graph.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,28 +17,28 @@ use crate::analysis::roles::{Phase, PhaseRange, Role};
 use crate::ids::{AllocationId, FrameId, StackId};
 use crate::units::Bytes;
 
-/// Minimum share of what was live.
+/// Minimum share of live memory.
 const SHARE_PERCENT: u128 = 10;
-/// Without a backward pass between them, so many forward passes may belong together, such as those of two views of an input.
+/// Without a backward pass between them, this many forward passes may belong together, such as those of two views of an
+/// input.
 const MOST_TOGETHER: usize = 2;
 
-/// What earlier forward passes left.
+/// Memory left by earlier forward passes.
 pub(super) struct EarlierPasses {
-    /// How many passes.
     passes: usize,
-    /// Whether one of them ended with a request that failed.
+    /// Whether one of them ended with a failed request.
     has_failed: bool,
-    /// Whether as many of the same were let go after some passes: what is kept has a limit.
+    /// Whether equally many similar allocations were freed after some passes, so that the number kept is limited.
     pub(super) turns_over: bool,
     /// Requested bytes that were live.
     pub(super) bytes: u64,
-    /// The code that runs the pass, or else the call site with the most of them.
+    /// The code that runs the pass, or else the call site with the most left bytes.
     pub(super) place: String,
 }
 
 impl EarlierPasses {
-    /// What was left when a request failed at `moment`; `None` if that was not in a forward pass, little was left, or the
-    /// passes may still need it.
+    /// The memory left when a request failed at `moment`; `None` if that was not in a forward pass, little was left, or
+    /// the passes may still need it.
     pub(super) fn of(device: Device<'_>, moment: u32) -> Option<Self> {
         Self::of_failed(device, moment).or_else(|| Self::of_others(device, moment))
     }
@@ -67,7 +68,7 @@ impl EarlierPasses {
         let left: Vec<usize> = live.filter(|&row| is_left(row)).collect();
         let bytes = saturating_sum(left.iter().map(|&row| table.bytes[row]));
         let all = u128::from(device.history.active_bytes_at(moment));
-        // The pass that each was made in.
+        // The pass that made each allocation.
         let pass_of = |row: usize| pass_of_moment(ranges, table.born[row]);
         let passes: BTreeSet<usize> = left.iter().map(|&row| pass_of(row)).collect();
         let is_over = |&pass: &usize| {
@@ -98,7 +99,8 @@ impl EarlierPasses {
         })
     }
 
-    /// What a pass left whose request failed earlier, if the program came no further since; `None` if little was left.
+    /// The memory left by a pass with an earlier failed request, if the program made no progress since; `None` if it is
+    /// little.
     fn of_failed(device: Device<'_>, moment: u32) -> Option<Self> {
         let &failed = device
             .failed_requests()
@@ -123,7 +125,7 @@ impl EarlierPasses {
         let since = saturating_sum(since.map(|row| table.bytes[row]));
         let all = u128::from(device.history.active_bytes_at(moment));
         let is_little = u128::from(bytes) * 100 < all * SHARE_PERCENT;
-        // A library that tries a request again with less goes on in the same pass.
+        // A library that retries with a smaller request continues in the same pass.
         let went_on = since > bytes / 10;
         (!is_little && !went_on).then(|| Self {
             passes: 1,
@@ -134,7 +136,7 @@ impl EarlierPasses {
         })
     }
 
-    /// One line without its stop.
+    /// One line, without a full stop.
     fn title(&self) -> String {
         let passes = match self.passes {
             1 if self.has_failed => "a forward pass that failed".to_owned(),
@@ -183,12 +185,12 @@ impl From<EarlierPasses> for Cause {
     }
 }
 
-/// The first pass that is not over before a moment, by its place.
+/// The index of the first pass that is not over before a moment.
 fn pass_of_moment(ranges: &[PhaseRange], moment: u32) -> usize {
     ranges.partition_point(|range| range.to < moment)
 }
 
-/// Whether each forward pass had its backward pass before the next: at least two of them, and none without.
+/// Whether each forward pass was followed by its own backward pass: at least two pairs, and no pass without one.
 fn went_back_alone(ranges: &[PhaseRange]) -> bool {
     let passes: Vec<Phase> = ranges.iter().map(|range| range.phase).collect();
     let twice = passes
@@ -207,7 +209,7 @@ fn is_kept_on_purpose(role: Role) -> bool {
     )
 }
 
-/// The code that runs the pass which made the largest of some allocations, or else the call site with most of them.
+/// The code that runs the pass with the largest of these allocations, or else the call site with the most of them.
 fn place(device: Device<'_>, rows: &[usize]) -> String {
     let table = &device.history.allocations;
     let largest = rows.iter().max_by_key(|&&row| table.bytes[row]);
@@ -221,8 +223,8 @@ fn place(device: Device<'_>, rows: &[usize]) -> String {
     })
 }
 
-/// The user's code that called the outermost module of a stack, as a label; `None` if the stack has no module or no such
-/// code.
+/// The user's code that called the outermost module of a stack, as a label; `None` if the stack has no module or no
+/// such code.
 fn caller(device: Device<'_>, stack: StackId) -> Option<String> {
     let (snapshot, classes) = (device.snapshot(), device.recording.classes());
     let frames: Vec<FrameId> = snapshot.stacks.frames(stack).collect();

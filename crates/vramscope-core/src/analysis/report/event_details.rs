@@ -1,4 +1,4 @@
-//! The details of a single event: what happened, who asked for it, and memory before and after it.
+//! The details of a single event: its action, the code that asked for it, and memory before and after it.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,17 +24,17 @@ pub struct EventDetails {
     pub operator: String,
     /// The memory pool; `None` if unknown.
     pub pool: Option<PoolId>,
-    /// The metadata that the program had set for its thread; `None` if there is none.
+    /// The metadata that the program had set for its thread.
     pub user_metadata: Option<String>,
-    /// The `torch.compile` region; `None` outside of any.
+    /// The `torch.compile` region; `None` outside of all regions.
     pub compile_context: Option<String>,
-    /// The allocator's own note; `None` if there is none.
+    /// A note by the allocator.
     pub internal_metadata: Option<String>,
     /// Its own stack, innermost frame first; at most 4096 frames.
     pub stack: Vec<FrameDetails>,
     /// Number of outermost frames left out of `stack`.
     pub frames_left_out: u64,
-    /// All events of its allocation; `None` if it is about none.
+    /// All events of its allocation; `None` for an event without an allocation.
     pub life: Option<Life>,
     /// Active bytes before and after it.
     pub active_bytes: (u64, u64),
@@ -42,7 +42,7 @@ pub struct EventDetails {
     pub reserved_bytes: (u64, u64),
 }
 
-/// The details of the event that leads to a moment; `None` if there is no such event.
+/// The details of the event before a moment; `None` if there is no such event.
 #[must_use]
 pub fn event_details(device: Device<'_>, moment: u32) -> Option<EventDetails> {
     let number = moment.checked_sub(1)?;

@@ -1,7 +1,7 @@
 //! The recorded events as rows of a list that can be read in windows, and searches from one event to the next.
 //!
-//! A row says what happened, to how many bytes of which allocation, at which call site, and how active and
-//! reserved memory changed. Rows are built when needed, so a million of them are never in memory.
+//! A row has the action, the bytes, the allocation and its call site, and the changes of active and reserved memory.
+//! Rows are built on demand, so a million of them are never in memory.
 
 use std::ops::Range;
 
@@ -25,15 +25,15 @@ pub struct EventRow {
     pub word: String,
     /// Microseconds since the device's first event with a time; `None` if the event has no time.
     pub since_start_us: Option<i64>,
-    /// The event's size in bytes. Its meaning depends on the action.
+    /// The event's size in bytes, whose meaning depends on the action.
     pub bytes: u64,
     /// The event's address; `None` for a failed request and for `snapshot`.
     pub address: Option<u64>,
     /// For a failed request, the bytes that CUDA reported free; else `None`.
     pub device_free_bytes: Option<u64>,
-    /// The allocation that the event is about; `None` if there is none.
+    /// The allocation of the event, if any.
     pub allocation: Option<AllocationId>,
-    /// The name of that allocation, `b<hex address>_<version>`; empty if there is none.
+    /// The name of the allocation, `b<hex address>_<version>`; empty without one.
     pub name: String,
     /// The stream's handle, a `cudaStream_t` as a number.
     pub stream: i64,
@@ -46,7 +46,7 @@ pub struct EventRow {
 }
 
 impl EventRow {
-    /// What such an event means, in a few words; empty if the action says it.
+    /// The meaning of such an event, in a few words; empty if the action is clear enough.
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         match self.action {
@@ -124,7 +124,7 @@ pub enum Direction {
     Back,
 }
 
-/// The event that a search looks for.
+/// The goal of a search.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
     /// An event of this allocation.
@@ -137,8 +137,8 @@ pub enum Wanted<'a> {
     Oom,
 }
 
-/// Searches for the next or previous event from `moment`, not counting the event before it, and returns the
-/// moment after the event that was found. `None` if there is none. Visits every event on the way.
+/// Searches for the next or previous event from `moment`, not counting the event before it, and returns the moment
+/// after the event found. Visits every event on the way.
 #[must_use]
 pub fn find_event(
     device: Device<'_>,

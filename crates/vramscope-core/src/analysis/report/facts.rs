@@ -1,8 +1,7 @@
-//! Facts about the file itself: what it does not contain, what that means for the results, and how to record
-//! better.
+//! Facts about the file itself: what it lacks, what that means for the results, and how to record better.
 //!
-//! Results from an incomplete file must say so. Each fact says what was found, what it means, and what to do.
-//! Front ends only display it.
+//! Results from an incomplete file must say so. Each fact says what was found, what it means, and what to do. Front
+//! ends only display it.
 
 mod captured;
 mod profiled;
@@ -30,7 +29,7 @@ pub use words::{DRY_RUN, warning_line, warning_text};
 pub enum FactLevel {
     /// A part of the results is missing or unreliable.
     Gap,
-    /// Something that the user should know.
+    /// Worth knowing.
     Notice,
 }
 
@@ -53,7 +52,7 @@ pub enum FactKind {
     NoStacks {
         /// Number of allocations without a stack.
         without: u64,
-        /// How many of those were allocated before the recording; 0 if the trace has at most one event.
+        /// Number of those allocated before the recording; 0 if the trace has at most one event.
         before_recording: u64,
         /// Number of all allocations.
         of: u64,
@@ -65,7 +64,7 @@ pub enum FactKind {
         /// Their requested bytes.
         bytes: u64,
     },
-    /// The first events repeat what was live where the file was cut off.
+    /// The first events repeat the live allocations at the cut of the file.
     CarriedOver {
         /// Number of these events.
         events: u64,
@@ -77,7 +76,7 @@ pub enum FactKind {
         /// Whether the file says so. Otherwise it is inferred.
         certain: bool,
     },
-    /// One kind of event is missing while its counterpart is there: recorded with `skip_actions`.
+    /// One kind of event is missing although its counterpart occurs: recorded with `skip_actions`.
     SkippedActions {
         /// The kind that is missing.
         action: Action,
@@ -87,7 +86,7 @@ pub enum FactKind {
         /// Number of devices.
         devices: u64,
     },
-    /// Traces of several ranks were probably put into the file of one.
+    /// The traces of several ranks were probably put into one rank's file.
     TracesGathered {
         /// Number of devices that hold memory at the end of their trace, but have no segments.
         without_segments: u64,
@@ -98,18 +97,18 @@ pub enum FactKind {
     OutOfMemory {
         /// Number of failed requests.
         events: u64,
-        /// Size of the last one in bytes, rounded.
+        /// Size of the last failed request in bytes, rounded.
         requested_bytes: u64,
-        /// Bytes that the device reported free then; `None` if unknown.
+        /// Bytes that the device reported free at that time; `None` if unknown.
         device_free_bytes: Option<u64>,
-        /// The moment after the last one, which is also its number in the trace, counted from 1.
+        /// The moment after the last failed request, which is also its number in the trace, counted from 1.
         event: u32,
     },
     /// Trace and final state disagree: they were not copied at the same time.
     Skew {
         /// Allocations live at the end of the trace without an active block.
         live_without_block: u64,
-        /// Allocations whose requested size differs from that of their block.
+        /// Allocations whose requested size differs from their block's.
         size_differs: u64,
         /// Frees that were requested, but are neither completed nor pending at the end.
         not_completed: u64,
@@ -126,11 +125,11 @@ pub enum FactKind {
         /// Reserved bytes at the end.
         bytes: u64,
     },
-    /// The program ran over a stand-in for CUDA.
+    /// The program ran on a stand-in for CUDA.
     DryRun,
-    /// The file is a profiler's.
+    /// The file comes from a profiler.
     Profiled {
-        /// Which of its files.
+        /// The form of the file.
         form: ProfileKind,
     },
     /// A captured program ended without notifying the recorder.
@@ -144,10 +143,10 @@ pub enum FactKind {
     },
     /// Something could not be recorded, or only in part. The fact's `text` says what.
     NotRecorded {
-        /// How often it happened.
+        /// Number of times.
         times: u64,
     },
-    /// A remark of the recorder, which is the fact's `text`.
+    /// A remark of the recorder, in the fact's `text`.
     CaptureNote,
     /// A captured program used PyTorch's allocator.
     TorchCaptured,
@@ -169,7 +168,7 @@ pub enum FactKind {
     },
 }
 
-/// A fact as figures and as text.
+/// A fact, in figures and in words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fact {
     /// The kind, with its figures.
@@ -177,11 +176,11 @@ pub struct Fact {
     pub kind: FactKind,
     /// How much it affects the results.
     pub level: FactLevel,
-    /// The device that it is about; `None` for the whole file.
+    /// The device in question; `None` for the whole file.
     pub device: Option<DeviceIndex>,
-    /// What was found, in one sentence.
+    /// The finding, in one sentence.
     pub text: String,
-    /// What it means for the results; may be empty.
+    /// The meaning for the results; may be empty.
     pub meaning: String,
     /// How to record better; empty if there is no better way.
     pub advice: String,
@@ -224,7 +223,7 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
     }
     for device in recording.devices() {
         for kind in device_facts(device) {
-            // What has no final state does not contradict it.
+            // A missing final state contradicts nothing.
             let is_told = gathered.is_some() && !device.has_final_segments();
             if is_told && matches!(kind, FactKind::Skew { .. }) {
                 continue;
@@ -241,9 +240,9 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
     facts
 }
 
-/// Whether traces come from other processes than the segments: those of some devices end with live memory, of which the final
-/// state knows nothing, while of the others it knows all. Where it also lacks memory of a device that it knows, it may be that
-/// of one pool, and nothing is told.
+/// Whether traces come from other processes than the segments: some devices end with live memory that is missing in the
+/// final state, while the final state is complete for the others. If the final state also lacks memory of a device that
+/// it contains, the snapshot may cover only a single pool, and there is no fact.
 fn traces_gathered(recording: &Recording) -> Option<FactKind> {
     let (with, without): (Vec<_>, Vec<_>) = recording
         .devices()
@@ -293,7 +292,7 @@ fn device_facts(device: Device<'_>) -> Vec<FactKind> {
     kinds
 }
 
-/// Number of events of the allocations' actions in one device's trace.
+/// Number of alloc and free events in one device's trace.
 struct ActionsSeen([(Action, u64); 3]);
 
 impl ActionsSeen {
@@ -318,11 +317,11 @@ impl ActionsSeen {
             .map_or(0, |&(_, count)| count)
     }
 
-    /// The actions that are missing although their counterpart occurs more often than by chance. (Files from
-    /// other tools may never contain them; the meaning is the same.)
+    /// The actions that are missing although their counterpart occurs more often than by chance. (Files from other
+    /// tools may never contain them; the meaning is the same.)
     fn skipped(&self) -> impl Iterator<Item = Action> + '_ {
-        // Each completed free follows its request, so a full buffer can cut off one request at most. Frees
-        // without allocs, and pending requests, also occur in short traces from torch.
+        // Each completed free follows its request, so a full buffer can cut off at most one request. Frees without
+        // allocs, and pending requests, also occur in short traces from torch.
         let pairs = [
             (Action::Alloc, Action::FreeCompleted, 16),
             (Action::FreeRequested, Action::FreeCompleted, 2),
@@ -347,8 +346,8 @@ fn events(device: Device<'_>) -> impl Iterator<Item = (u32, Action)> {
     (0..).zip(snapshot.events.action[start.min(end)..end].iter().copied())
 }
 
-/// Before torch wrote `trace_alloc_overflowed`, files did not say whether the buffer was full. It is almost
-/// certain if the trace begins with the completion of a free whose request is missing.
+/// Before torch wrote `trace_alloc_overflowed`, files did not say whether the buffer was full. It is almost certain if
+/// the trace begins with the completion of a free whose request is missing.
 fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
     let (settings, history) = (&device.snapshot().settings, device.history);
     let max_entries = settings
@@ -363,7 +362,7 @@ fn ring_full(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
             certain: true,
         });
     }
-    // What is missing, and how many events there are, was the user's wish.
+    // The user chose this number of events, so nothing is missing by accident.
     if cut_off(&device.snapshot().extras, history.device).is_some() {
         return None;
     }
@@ -451,15 +450,14 @@ fn frees_missing(history: &History) -> Option<FactKind> {
     (allocations > 0).then_some(FactKind::FreesMissing { allocations })
 }
 
-/// Counts where the trace contradicts the final state. `None` for a file without segments, which has nothing to
-/// compare with.
+/// Counts contradictions between trace and final state. `None` for a file without segments, which cannot be compared.
 fn skew(device: Device<'_>, actions: &ActionsSeen) -> Option<FactKind> {
     let (snapshot, history) = (device.snapshot(), device.history);
     if snapshot.segments.is_empty() {
         return None;
     }
     let found = &history.mismatches;
-    // If there are no completions at all, they were not recorded, which is a fact of its own.
+    // If there are no completions at all, they were not recorded, which is a separate fact.
     let has_completions = actions.count(Action::FreeCompleted) > 0;
     let counts = [
         found.live_without_block,

@@ -10,7 +10,7 @@ use crate::analysis::report::host::{HostMemory, host_memory};
 use crate::analysis::report::summary::{DeviceSummary, TableSizes, summary};
 use crate::model::Producer;
 
-/// The most call sites of pinned memory that are listed.
+/// Maximum number of call sites of pinned memory in the list.
 const SITES: usize = 10;
 
 /// A file as a whole.

@@ -1,7 +1,7 @@
-//! Findings about a device: problems, and what is worth knowing. Each says what was found, what it may mean,
-//! what to try, and where the evidence is.
+//! Findings about a device: problems, and what is worth knowing. Each says what was found, what it may mean, what to
+//! try, and where the evidence is.
 //!
-//! A finding relies only on what was recorded. What a recording cannot show (why the program keeps memory, what
+//! A finding relies only on recorded data. Anything that a recording cannot show (why the program keeps memory, what
 //! else is on the device) is offered as a possibility or left out. Gaps of the recording itself are
 //! [`facts`](super::facts).
 
@@ -60,7 +60,7 @@ pub const SMALLEST_BYTES: u64 = 16 << 20;
 const ROWS: usize = 10;
 
 listed! {
-    /// How important a finding is. Overviews of ranks store its place here.
+    /// How important a finding is. Overviews of ranks store its index.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Severity {
@@ -74,7 +74,7 @@ listed! {
 }
 
 listed! {
-    /// The kind of a finding. Overviews of ranks store its place here: new ones come last.
+    /// The kind of a finding. Overviews of ranks store its index, so new kinds come last.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum FindingKind {
@@ -96,13 +96,13 @@ listed! {
         OtherStreams,
         /// Blocks are larger than their requests.
         Rounding,
-        /// Segments are wholly free.
+        /// Segments are completely free.
         Cached,
         /// Cached segments had to be released to serve a request.
         Retries,
         /// A setting seems to have no effect.
         Setting,
-        /// What replays with other settings of the allocator amount to.
+        /// The conclusion from replays with other allocator settings.
         Replay,
         /// Records of a capture were dropped.
         RecordsLost,
@@ -110,16 +110,16 @@ listed! {
         OtherMemory,
         /// Changes of the program that would lower the peak.
         ProgramChanges,
-        /// Segments are given back to CUDA and asked for again, many times.
+        /// Segments are given back to CUDA and requested again, many times.
         Churn,
         /// One device holds far more than the others.
         OddDevice,
-        /// The output of the previous iteration is still held while the next is made.
+        /// The output of the previous iteration is still held while the next one is made.
         HeldOutput,
     }
 }
 
-/// What a piece of evidence shows. A front end chooses the view.
+/// The kind of evidence. A front end chooses the view.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceOf {
@@ -144,21 +144,21 @@ pub enum EvidenceOf {
 /// A link to evidence: a view with a moment, a range, or a set of allocations.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What can be seen there, in a few words.
+    /// What it shows, in a few words.
     pub label: String,
-    /// What it shows.
+    /// The kind of evidence.
     pub of: EvidenceOf,
-    /// The moment for the cursor; `None` to leave it.
+    /// The moment for the cursor; `None` to leave the cursor.
     pub moment: Option<u32>,
-    /// The range to select; `None` to leave it.
+    /// The range to select; `None` to keep the selection.
     pub range: Option<Moments>,
-    /// The allocations to sum; `None` to leave it.
+    /// The allocations to sum; `None` to keep the choice.
     pub selection: Option<Selection>,
-    /// The text of a filter; `None` to leave it.
+    /// The text of a filter; `None` to keep the filter.
     pub filter: Option<String>,
-    /// The allocator's settings to replay with, in the syntax of `PYTORCH_CUDA_ALLOC_CONF`; `None` to leave them.
+    /// The allocator's settings to replay with, in the syntax of `PYTORCH_CUDA_ALLOC_CONF`; `None` to keep them.
     pub settings: Option<String>,
-    /// The environment variable that sets those settings, to be copied.
+    /// The environment variable that sets them, for copying.
     pub variable: Option<String>,
 }
 
@@ -176,7 +176,7 @@ impl Evidence {
         }
     }
 
-    /// The replay with changed settings of the allocator; empty for the recorded ones.
+    /// The replay with changed allocator settings; empty for the recorded ones.
     #[must_use]
     pub fn replay(changes: impl Into<String>, variable: Option<String>) -> Self {
         Self {
@@ -186,7 +186,7 @@ impl Evidence {
         }
     }
 
-    /// Reserved memory in the replay with changed settings, over what was recorded.
+    /// Reserved memory in the replay with changed settings, drawn over the recorded one.
     #[must_use]
     pub fn replay_over_time(changes: impl Into<String>) -> Self {
         Self {
@@ -203,7 +203,7 @@ impl Evidence {
         }
     }
 
-    /// The call stacks of what was live at a moment.
+    /// The call stacks of the memory live at a moment.
     fn live_at(moment: u32) -> Self {
         Self {
             moment: Some(moment),
@@ -250,14 +250,14 @@ pub struct FindingRow {
     pub site: Option<CallSiteId>,
     /// Its bytes.
     pub bytes: u64,
-    /// Number of what [`FindingTable::counted`] names.
+    /// The number of [`FindingTable::counted`].
     pub count: u64,
     /// A remark; may be empty.
     pub remark: String,
 }
 
 impl FindingRow {
-    /// The filter that matches the allocations of the row's call site; `None` if it is not a call site.
+    /// The filter that matches the allocations of the row's call site; `None` for other rows.
     #[must_use]
     pub fn filter(&self) -> Option<Filter> {
         let site = self.site.filter(|&site| site != CallSiteId::NONE);
@@ -270,7 +270,7 @@ impl FindingRow {
 pub struct FindingTable {
     /// Its title.
     pub title: String,
-    /// What the rows count, such as `allocations`.
+    /// The noun for what rows count, such as `allocations`.
     pub counted: String,
     /// The rows, largest first. The last one may be the rest.
     pub rows: Vec<FindingRow>,
@@ -285,17 +285,17 @@ pub struct Figure {
     pub bytes: u64,
 }
 
-/// A setting of the allocator that a finding advises.
+/// An allocator setting that a finding advises.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SettingAdvice {
     /// The advice, in sentences.
     pub advice: String,
-    /// What a replay with it showed; `None` if none was made.
+    /// The result of a replay with it; `None` without a replay.
     pub replayed: Option<Replayed>,
 }
 
 impl SettingAdvice {
-    /// Segments that grow, unless the program has them already; `why` ends the sentence.
+    /// The advice to let segments grow, unless the program does so already; `why` ends the sentence.
     fn expandable(config: &AllocatorConfig, why: &str) -> Option<Self> {
         let is_off = config.expandable_segments != Some(true);
         is_off.then(|| Self {
@@ -305,18 +305,18 @@ impl SettingAdvice {
     }
 }
 
-/// What a replay with another setting showed.
+/// The result of a replay with another setting.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Replayed {
     /// The setting, in the syntax of `PYTORCH_CUDA_ALLOC_CONF`.
     pub changes: String,
-    /// Whether a request that failed is served.
+    /// Whether the failed request is served.
     pub serves: bool,
-    /// Most bytes reserved, as the model says.
+    /// Most reserved bytes, according to the model.
     pub reserved_bytes: u64,
-    /// Most bytes that were really reserved.
+    /// Most reserved bytes in reality.
     pub measured_bytes: u64,
-    /// How wrong the model may be.
+    /// The possible error of the model in bytes.
     pub error_bytes: u64,
 }
 
@@ -326,13 +326,13 @@ impl Replayed {
         self.changes.split(',').any(|setting| setting == EXPANDABLE)
     }
 
-    /// What it showed, to follow a verdict.
+    /// The result, as an addition to a verdict.
     #[must_use]
     pub fn words(&self) -> String {
         self.told("about")
     }
 
-    /// The same as a title.
+    /// The result, as a title.
     #[must_use]
     pub fn title(&self) -> String {
         self.told("About")
@@ -359,19 +359,19 @@ pub struct Finding {
     pub kind: FindingKind,
     /// How important it is.
     pub severity: Severity,
-    /// The bytes that it is about.
+    /// The bytes in question.
     pub bytes: u64,
-    /// The title: one line.
+    /// One line.
     pub title: String,
-    /// What was found: figures only.
+    /// What was found, in figures only.
     pub seen: String,
     /// The figures in `seen` as a list, if there are many; may be empty.
     pub figures: Vec<Figure>,
     /// What it may mean.
     pub may_mean: String,
-    /// A setting of the allocator to try first.
+    /// An allocator setting to try first.
     pub setting: Option<SettingAdvice>,
-    /// What else to try: a sentence each.
+    /// Further advice, a sentence each.
     #[serde(rename = "try")]
     pub to_try: Vec<String>,
     /// Tables that split its bytes.
@@ -381,7 +381,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding with its title alone.
+    /// A finding with only a title.
     #[must_use]
     pub fn new(kind: FindingKind, severity: Severity, bytes: u64, title: String) -> Self {
         Self {
@@ -399,14 +399,14 @@ impl Finding {
         }
     }
 
-    /// What to try, the setting first.
+    /// All advice, the setting first.
     pub fn advice(&self) -> impl Iterator<Item = &str> {
         let setting = self.setting.iter().map(|setting| &setting.advice);
         setting.chain(&self.to_try).map(String::as_str)
     }
 }
 
-/// A device with results that several findings need.
+/// A device, with results that several findings need.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
     /// The device.
@@ -415,7 +415,7 @@ pub struct Material<'a> {
     pub releases: &'a Releases,
     /// The allocator's settings.
     pub config: &'a AllocatorConfig,
-    /// Whether the file's segments are those of the allocator.
+    /// Whether the file's segments are real; see [`SegmentsKnown`](super::overview::SegmentsKnown).
     pub has_segments: bool,
     /// Reserved memory at the peak of active memory.
     pub at_peak: &'a Gap,
@@ -431,17 +431,17 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let is_torch = material.config.allocator == AllocatorKind::Torch;
     found.extend(out_of_memory::find(material));
-    // Where frees may be missing, everything seems to stay.
+    // If frees may be missing, everything seems to stay.
     let knows_frees = !material.device.snapshot().warnings.hide_frees();
     let pending = is_torch.then(|| pending::find(material)).flatten();
-    // What waits to be freed is kept by nobody.
+    // The program does not hold memory that waits to be freed.
     let waits = |growth: &Finding| {
         let waiting = pending.as_ref().map_or(0, |pending| pending.bytes);
         waiting > growth.bytes / 2
     };
     let growth = knows_frees.then(|| growth::find(material)).flatten();
     let growth = growth.filter(|growth| !waits(growth));
-    // What grows is told once.
+    // Growth is reported only once.
     let grown = growth.iter().flat_map(|growth| &growth.tables);
     let grown = grown.flat_map(|table| table.rows.iter().filter_map(|row| row.site));
     let grown: Vec<_> = grown.collect();
@@ -485,11 +485,11 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
     found
 }
 
-/// What is said in place of "nothing found" of a file that is damaged.
+/// Replaces "nothing found" for a damaged file.
 pub const NOT_TOLD: &str =
     "The file is damaged or contradicts itself: what is wrong cannot be told from it.";
 
-/// Whether nothing was found that looks wrong or could be better. Of a damaged file that says nothing: [`NOT_TOLD`].
+/// Whether there is no finding about a problem or an improvement. For a damaged file this means nothing: [`NOT_TOLD`].
 #[must_use]
 pub fn is_calm(findings: &[Finding]) -> bool {
     findings

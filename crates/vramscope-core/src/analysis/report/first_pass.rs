@@ -1,9 +1,10 @@
-//! How far a program had come when a request failed in a pass that makes one thing for each parameter or block: loading,
-//! the first forward pass, the first backward pass, the first step of the optimizer. What is made so far and what is
-//! still to come tell what the whole needs. If that is more than there is, serving the one request would help nobody.
+//! How far a program had come when a request failed in a pass that makes one thing for each parameter or block:
+//! loading, the first forward pass, the first backward pass, the first step of the optimizer. From what is made so far
+//! and what is still to come follows what the whole pass needs. If that exceeds the device, serving this one request
+//! would not help.
 //!
-//! Only the file's own counts are evidence: sizes of what was made against sizes of what it is made for. Where they do not
-//! agree there is no answer.
+//! Only the file's own numbers are evidence: sizes of allocations against the sizes that they are made for. If they do
+//! not agree, there is no answer.
 
 use std::collections::HashMap;
 
@@ -18,24 +19,24 @@ use crate::analysis::roles::{Phase, Role};
 use crate::analysis::time::history::NEVER;
 use crate::units::{Bytes, Percent};
 
-/// Smaller allocations, such as the counts of steps that an optimizer keeps, are not made for a parameter alone.
+/// Smaller allocations, such as an optimizer's step counters, do not stand for a parameter.
 const LEAST_BYTES: u64 = 513;
-/// Fewest things that must have been made to tell how they go on.
+/// Fewest allocations needed to extrapolate.
 const FEWEST: usize = 8;
 /// Fewest blocks.
 const FEWEST_BLOCKS: usize = 3;
-/// Most parameters of one block.
+/// Most parameters of a block.
 const MOST_OF_BLOCK: usize = 64;
-/// Of gradients, the most that may be left out among parameters that have theirs: one part in so many.
+/// The most parameters without gradients among those with gradients: one part in this many.
 const GAP_PART: u64 = 4;
 
-/// What a pass makes.
+/// A pass, by what it makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pass {
     /// A copy of the parameters, as when a checkpoint is loaded beside the model.
     Loading,
-    /// What each block keeps for the backward pass.
+    /// Memory that each block keeps for the backward pass.
     Forward,
     /// A gradient for each parameter.
     Backward,
@@ -43,23 +44,23 @@ pub enum Pass {
     Optimizer,
 }
 
-/// A first pass that a failed request ended.
+/// A first pass that ended with a failed request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FirstPass {
     /// The pass.
     pub pass: Pass,
-    /// What it had made: bytes, of [`Pass::Forward`] blocks.
+    /// What it had made: bytes, for [`Pass::Forward`] blocks.
     pub done: u64,
-    /// What it makes in all, in the same unit.
+    /// What it makes in total, in the same unit.
     pub total: u64,
-    /// Bytes that the program needs to end the pass, about.
+    /// Estimated bytes that the program needs to complete the pass.
     pub needed_bytes: u64,
     /// Bytes that the device had for the program.
     pub there_bytes: u64,
 }
 
 impl FirstPass {
-    /// [`of`](Self::of) the last request of a device that failed.
+    /// [`of`](Self::of) the last failed request of a device.
     #[must_use]
     pub fn last(device: Device<'_>) -> Option<Self> {
         let releases = releases(device.snapshot(), device.history);
@@ -67,8 +68,8 @@ impl FirstPass {
         Self::of(device, &failure)
     }
 
-    /// The first pass that a failed request ended and that needs more than there is; `None` if there is no such pass, or
-    /// the file does not tell.
+    /// The first pass that ended with a failed request and needs more memory than exists; `None` without such a pass,
+    /// or if the file does not show it.
     #[must_use]
     pub fn of(device: Device<'_>, failure: &FailedRequest) -> Option<Self> {
         if !failure.has_state || failure.device_free_bytes.is_none() {
@@ -88,7 +89,7 @@ impl FirstPass {
         (found.needed_bytes > found.there_bytes).then_some(found)
     }
 
-    /// One line: how far it came, what it needs, and what there is.
+    /// One line: its progress, its needs, and the available memory.
     #[must_use]
     pub fn title(&self) -> String {
         let share = Percent {
@@ -112,7 +113,7 @@ impl FirstPass {
         )
     }
 
-    /// What it rests on, in sentences.
+    /// The evidence, in sentences.
     #[must_use]
     pub fn explanation(&self) -> String {
         let (done, total) = (Bytes(self.done), Bytes(self.total));
@@ -156,7 +157,7 @@ impl FirstPass {
     }
 }
 
-/// What is live when a request fails, in the order of birth.
+/// Allocations live when a request fails, in the order of birth.
 struct Live<'a> {
     device: Device<'a>,
     moment: u32,
@@ -199,7 +200,8 @@ impl<'a> Live<'a> {
         self.device.history.active_bytes_at(self.moment)
     }
 
-    /// Whether all of a role was made in the last range of a phase: in no earlier pass, and not before the recording.
+    /// Whether all memory of a role was made in the last range of a phase: not in an earlier pass or before the
+    /// recording.
     fn are_of_last(&self, role: Role, phase: Phase) -> bool {
         let ranges = self.device.phases().ranges.iter();
         let mut begun = ranges.filter(|range| range.phase == phase && range.from < self.moment);
@@ -209,7 +211,7 @@ impl<'a> Live<'a> {
             .is_some_and(|range| self.rows_of(role).all(|row| born[row] > range.from))
     }
 
-    /// The optimizer's state against the gradients, of which all are there.
+    /// Compares the optimizer's state with the gradients, which are complete.
     fn optimizer(&self, failure: &FailedRequest) -> Option<FirstPass> {
         if !self.are_of_last(Role::OptimizerState, Phase::Optimizer) {
             return None;
@@ -226,8 +228,8 @@ impl<'a> Live<'a> {
         Some(pass(Pass::Optimizer, done, total, needed_bytes))
     }
 
-    /// The gradients against the parameters, of which the last ones have theirs. What else is live may have been freed by
-    /// the end of the pass.
+    /// Compares the gradients with the parameters, the last of which have theirs. Other live memory may be freed by the
+    /// end of the pass.
     fn backward(&self) -> Option<FirstPass> {
         if !self.are_of_last(Role::Gradient, Phase::Backward) {
             return None;
@@ -242,7 +244,8 @@ impl<'a> Live<'a> {
         (done < total).then(|| pass(Pass::Backward, done, total, needed_bytes))
     }
 
-    /// What blocks keep against the blocks that the parameters show, in a program that has made no other pass.
+    /// Compares the memory that blocks keep with the number of blocks in the parameters, in a program without any other
+    /// pass.
     fn forward(&self) -> Option<FirstPass> {
         let ranges = self.device.phases().ranges.iter();
         let mut before = ranges.filter(|range| range.from < self.moment);
@@ -261,8 +264,8 @@ impl<'a> Live<'a> {
         (block.count < total).then(|| pass(Pass::Forward, block.count, total, needed_bytes))
     }
 
-    /// A copy against what it copies: other code makes the same sizes in the same order again, and the request that failed
-    /// is the next of them.
+    /// Compares a copy with its original: other code makes the same sizes in the same order again, and the failed
+    /// request is the next of them.
     fn loading(&self, failure: &FailedRequest) -> Option<FirstPass> {
         let sizes: Vec<u64> = self.rows.iter().map(|&row| self.bytes(row)).collect();
         let first = period(&sizes);
@@ -299,8 +302,8 @@ fn sum(bytes: &[u64]) -> u64 {
     bytes.iter().fold(0, |sum, &more| sum.saturating_add(more))
 }
 
-/// How many are made for each thing, if what was made so far, in order, can be some of what is made for all. The last run of
-/// one size may not be complete.
+/// How many are made for each thing, if those made so far, in order, can be a part of the whole. The last run of one
+/// size may be incomplete.
 fn for_each(things: &[u64], made: &[u64]) -> Option<u64> {
     let mut runs: Vec<usize> = made.chunk_by(|a, b| a == b).map(<[u64]>::len).collect();
     runs.pop();
@@ -321,8 +324,8 @@ fn for_each(things: &[u64], made: &[u64]) -> Option<u64> {
     (is_even && is_enough && are_made_for_them).then_some(per_thing as u64)
 }
 
-/// Whether what was made is one thing for each of the first parameters, in their order, and the request that failed is the
-/// next. Two sizes must differ, or the order tells nothing.
+/// Whether one thing was made for each of the first parameters, in their order, and the failed request is the next. At
+/// least two sizes must differ, otherwise the order proves nothing.
 fn once_each(parameters: &[u64], made: &[u64], failed_bytes: u64) -> bool {
     let Some((&next, before)) = parameters.get(..=made.len()).and_then(<[u64]>::split_last) else {
         return false;
@@ -331,7 +334,7 @@ fn once_each(parameters: &[u64], made: &[u64], failed_bytes: u64) -> bool {
     are_sizes_telling && before == made && next.next_multiple_of(512) == failed_bytes
 }
 
-/// Whether gradients are those of the last parameters, with hardly one left out.
+/// Whether the gradients belong to the last parameters, with hardly one left out.
 fn have_passed(parameters: &[u64], gradients: &[u64]) -> bool {
     let mut waiting: HashMap<u64, usize> = HashMap::new();
     for &bytes in gradients {
@@ -352,7 +355,7 @@ fn have_passed(parameters: &[u64], gradients: &[u64]) -> bool {
     left == 0 && are_sizes_telling && without <= sum(gradients) / GAP_PART
 }
 
-/// Number of blocks, if most bytes of the parameters, given as what made them and bytes, are of parts that repeat.
+/// Number of blocks, if most bytes of the parameters, given as (what made them, bytes), are in repeating parts.
 fn blocks<T: PartialEq>(parameters: &[(T, u64)]) -> Option<u64> {
     let all: u64 = parameters
         .iter()
@@ -377,9 +380,9 @@ fn blocks<T: PartialEq>(parameters: &[(T, u64)]) -> Option<u64> {
     None
 }
 
-/// The least number of values after which all of them begin again; their number if they never do.
+/// The least number of values after which the whole sequence repeats; the number of values if it does not.
 fn period(values: &[u64]) -> usize {
-    // For each value, the length of the longest beginning that ends there, too.
+    // For each value, the length of the longest beginning that also ends there.
     let mut borders: Vec<usize> = vec![0; values.len()];
     for at in 1..values.len() {
         let mut length = borders[at - 1];

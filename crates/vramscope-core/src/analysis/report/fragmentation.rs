@@ -1,13 +1,13 @@
-//! Fragmentation: free memory that can neither serve a large request nor be released to CUDA, because active
-//! blocks lie in between.
+//! Fragmentation: free memory that can neither serve a large request nor be released to CUDA, because active blocks lie
+//! in between.
 //!
-//! A request must fit into one free block. Segments that are wholly free, and whole free pages of an expandable
-//! segment, are *returnable*: `empty_cache()` and a failing request release them to CUDA, and then they can
-//! serve anything. The other free bytes are *stuck*. The largest free block shows how scattered they are. A
-//! private pool releases nothing while its graph or `MemPool` exists, so its returnable bytes may have to wait.
+//! A request must fit into one free block. Completely free segments, and whole free pages of an expandable segment, are
+//! *returnable*: `empty_cache()` and a failing request release them to CUDA, and then they can serve anything. The
+//! other free bytes are *stuck*. The largest free block shows how scattered they are. A private pool releases nothing
+//! while its graph or `MemPool` exists, so its returnable bytes may have to wait.
 //!
-//! [`places`] computes one moment, [`over_time()`] all moments in one sweep. [`pinned()`] finds the allocations
-//! that keep segments which are mostly free.
+//! [`places`] computes one moment, [`over_time()`] all moments in one sweep. [`pinned()`] finds the allocations that
+//! keep segments which are mostly free.
 
 mod over_time;
 mod pinned;
@@ -53,8 +53,7 @@ impl FreeSums {
         share(self.stuck_bytes(), self.reserved_bytes)
     }
 
-    /// The share of free bytes outside the largest free block: 0 for a single block, nearly 1 for many small
-    /// ones.
+    /// The share of free bytes outside the largest free block: 0 for a single block, nearly 1 for many small ones.
     #[must_use]
     pub fn scattered_share(&self) -> f64 {
         share(
@@ -107,12 +106,12 @@ fn share(part: u64, whole: u64) -> f64 {
 struct Span {
     start: u64,
     end: u64,
-    /// The size of the pieces in which it is given back; `None` if only as a whole.
+    /// The size of the pieces in which it can be given back; `None` if only as a whole.
     page_bytes: Option<u64>,
 }
 
 impl Span {
-    /// How many bytes of a free block in it could be released.
+    /// The bytes of a free block in it that could be released.
     fn returnable_bytes(&self, start: u64, bytes: u64) -> u64 {
         let from = start.saturating_sub(self.start);
         let to = from.saturating_add(bytes);

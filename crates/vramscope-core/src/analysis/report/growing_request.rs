@@ -1,5 +1,5 @@
-//! A request that failed as the next of a series: the same code asks for more each time, as a concatenation to all that came
-//! before does.
+//! A request that failed as the next of a series: the same code asks for more each time, as when concatenating to the
+//! previous result.
 
 use super::causes::{Cause, CauseClass};
 use super::findings::FailedRequest;
@@ -9,26 +9,25 @@ use crate::analysis::roles::Role;
 use crate::analysis::time::history::NEVER;
 use crate::units::{Bytes, Count};
 
-/// Fewest requests of a series, that which failed among them.
+/// Fewest requests of a series, the failed one included.
 const FEWEST: usize = 4;
 
-/// The least step: one part in so many of the request.
+/// The least step: the request divided by this number.
 const LEAST_PART: u64 = 128;
 
 /// A series of growing requests.
 pub(super) struct GrowingRequest {
-    /// How many there were, that which failed among them.
+    /// Number of requests, the failed one included.
     count: usize,
-    /// By how much the last was larger than the one before.
+    /// Bytes by which the last request exceeded the previous one.
     step_bytes: u64,
-    /// The size of the one that failed.
+    /// The size of the failed request.
     pub(super) bytes: u64,
-    /// The code.
     pub(super) place: String,
 }
 
 impl GrowingRequest {
-    /// The series that a failed request ends, if what came before is still live; `None` if there is none.
+    /// The series that a failed request ends, if the previous result is still live.
     pub(super) fn of(device: Device<'_>, failure: &FailedRequest) -> Option<Self> {
         if !failure.stack.has_frames() {
             return None;

@@ -22,7 +22,7 @@ pub struct HostMemory {
     pub reserved_bytes: u64,
     /// Bytes of active blocks at the end.
     pub active_bytes: u64,
-    /// Bytes of inactive blocks at the end, which are cached for reuse.
+    /// Bytes of inactive blocks at the end, cached for reuse.
     pub cached_bytes: u64,
     /// Number of recorded events.
     pub events: u64,
@@ -34,7 +34,7 @@ pub struct HostMemory {
     pub segment_allocs: u64,
     /// Number of segments released during the recording.
     pub segment_frees: u64,
-    /// Peak of active bytes, as far as recorded.
+    /// Peak of active bytes in the recording.
     pub peak_bytes: u64,
     /// Number of events before the peak, in the host's trace.
     pub peak_event: u64,
@@ -44,7 +44,7 @@ pub struct HostMemory {
     pub sites: TopSites,
 }
 
-/// The figures of a file's pinned host memory; `None` if it has none. `limit`: maximum number of call sites.
+/// The figures of a file's pinned host memory; `None` without any. `limit`: maximum number of call sites.
 #[must_use]
 pub fn host_memory(snapshot: &Snapshot, sites: &CallSites, limit: usize) -> Option<HostMemory> {
     let rows = snapshot.host_trace.clone();

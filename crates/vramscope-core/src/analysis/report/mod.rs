@@ -1,6 +1,6 @@
-//! Results made for people: findings, facts, summaries, tables, and the details of an allocation.
+//! Results for people: findings, facts, summaries, tables, and the details of an allocation.
 //!
-//! Belongs here: whatever combines results of several other rooms, and its wording. Does not: layout and number
+//! Belongs here: whatever combines results of several other modules, and its wording. Does not: layout and number
 //! formats, which the page and the command line choose.
 
 pub mod allocations;

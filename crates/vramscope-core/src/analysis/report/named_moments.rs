@@ -7,7 +7,7 @@ use crate::analysis::time::lanes::LaneKind;
 use crate::model::DeviceIndex;
 use crate::sorting::SortFew;
 
-/// The most moments of a list that somebody picks from by eye.
+/// The most moments in a list to pick from by eye.
 const MOST: usize = 400;
 /// The longest name, in characters.
 const NAME_CHARS: usize = 60;
@@ -17,9 +17,9 @@ const NAME_CHARS: usize = 60;
 pub struct NamedMoments {
     /// The device.
     pub device: DeviceIndex,
-    /// In order of time; of very many the last ones.
+    /// In order of time; if there are too many, the last ones.
     pub moments: Vec<NamedMoment>,
-    /// Number of moments not listed, which are the first ones.
+    /// Number of moments left out at the beginning.
     pub left_out: u32,
 }
 
@@ -61,7 +61,7 @@ pub fn named_moments(device: Device<'_>) -> NamedMoments {
     found.sort_few_by(Ord::cmp);
     found.dedup();
     let left_out = found.len().saturating_sub(MOST);
-    // A run that ends badly is looked at from its end.
+    // A run that ends badly is examined from its end.
     found.drain(..left_out);
     NamedMoments {
         device: device.index(),

@@ -1,14 +1,14 @@
-//! Names from a file within sentences: of code, and of what else a program may call as it likes. Whoever made the file
-//! chose them, so none may pass for a part of the sentence.
+//! Names from a file within sentences: of code, and other names that a program chooses. Their author may be anyone, so
+//! none must be mistaken for a part of the sentence.
 
 /// The longest name in a sentence, in characters.
 const LONGEST: usize = 80;
 
-/// A label of code, such as `train.py:10 step`, cut to a length that a sentence bears. One that has more spaces than the
-/// one before its function, or quotes, is quoted.
+/// A label of code, such as `train.py:10 step`, cut to a length suitable for a sentence. It is quoted if it has quotes,
+/// or spaces other than the one before its function.
 #[must_use]
 pub fn named(label: &str) -> String {
-    // Words of ours, where only the free is known.
+    // Our words, for sites where only the free is known.
     if let Some(place) = label.strip_prefix("freed at ") {
         return format!("freed at {}", named_code(place));
     }
@@ -25,7 +25,7 @@ fn named_code(label: &str) -> String {
     quoted(label)
 }
 
-/// A text in quotes, cut to a length that a sentence bears. It has no quotes of its own.
+/// A text in quotes, cut to a length suitable for a sentence. Quotes inside are removed.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |c: char| match c {
         '"' => '\'',

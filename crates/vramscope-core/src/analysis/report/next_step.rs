@@ -1,7 +1,7 @@
-//! What a step needs that is like the one before it: what is live when its forward pass begins, and as much more as the step
-//! before rose from there.
+//! The needs of a step that is like the previous one: the live memory at the beginning of its forward pass, plus the
+//! rise from there in the previous step.
 //!
-//! Where that is more than there is, a setting that serves the one request which failed would only let the next one fail.
+//! If that exceeds the device, a setting that serves the one failed request would only let the next one fail.
 
 use super::findings::FailedRequest;
 use super::summary::saturating_sum;
@@ -13,14 +13,14 @@ use crate::units::Bytes;
 
 /// A step that does not fit.
 pub(super) struct NextStep {
-    /// What it needs, if it is like the step before.
+    /// The bytes that it needs, if it is like the previous step.
     pub(super) needed_bytes: u64,
     there_bytes: u64,
 }
 
 impl NextStep {
-    /// The step in which a request failed; `None` if a step like the one before would fit, the file does not tell, or the
-    /// two do not begin their first forward passes with the same code.
+    /// The step in which a request failed; `None` if a step like the previous one would fit, the file does not show it,
+    /// or the first forward passes of the two do not begin with the same code.
     pub(super) fn of(device: Device<'_>, failure: &FailedRequest) -> Option<Self> {
         failure.device_free_bytes?;
         let steps = &device.steps()?.steps;
@@ -32,13 +32,13 @@ impl NextStep {
             return None;
         }
         let history = device.history;
-        // The optimizer's first step makes its state, which the next one has already.
+        // The optimizer's first step makes state that the next one already has.
         let optimizer = (device.phases().ranges.iter())
             .find(|range| range.phase == Phase::Optimizer && range.from >= before);
         let end = optimizer.map_or(to, |range| range.from.min(to));
         let passes = history.active_bytes.get(before as usize..=end as usize)?;
         let rise = (passes.iter().max()?).saturating_sub(history.active_bytes_at(before));
-        // Gradients that are left are added to, or freed before there are others.
+        // Remaining gradients are added to, or freed before there are new ones.
         let left = gradients(device, begin).saturating_sub(gradients(device, before));
         let found = Self {
             needed_bytes: (history.active_bytes_at(begin))

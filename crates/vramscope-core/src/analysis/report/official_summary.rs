@@ -1,9 +1,8 @@
-//! The summary of the final state that torch's `stats` prints: `segsum` of `_memory_viz.py`, docs/FORMAT.md
-//! 4.5.
+//! The summary of the final state by torch's `stats`: `segsum` of `_memory_viz.py`, docs/FORMAT.md 4.5.
 //!
 //! It has a bar for each segment of 20 MiB and more, in pages of 20 MiB. Blocks pending free count as free, and
-//! rounding is the internal part of free memory. It does not check the file, and fails if blocks do not add up
-//! to their segment. [`final_state`](crate::analysis::memory::final_state) is the better summary.
+//! rounding is the internal part of free memory. It does not check the file, and fails if blocks do not add up to their
+//! segment. [`final_state`](crate::analysis::memory::final_state) is the better summary.
 
 use std::fmt;
 
@@ -36,8 +35,8 @@ pub struct OfficialSummary {
 /// The bar of a segment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bar {
-    /// One character per page: a letter for a single block, a digit for the share in tenths that several blocks
-    /// use, `*` if full.
+    /// One character per page: a letter for a single block, a digit for the used share in tenths with several blocks,
+    /// `*` if full.
     pub pages: String,
     /// Bytes of the segment.
     pub bytes: u64,
@@ -71,7 +70,7 @@ impl Free {
     }
 }
 
-/// Why torch has no summary of a file.
+/// Why torch cannot summarise a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoSummary {
     /// The blocks do not add up to their segment; an `AssertionError` in torch.
@@ -186,7 +185,7 @@ fn ranges(snapshot: &Snapshot, segment: &Segment) -> Result<Ranges, NoSummary> {
     Ok(ranges)
 }
 
-/// The characters of a segment whose blocks cover it exactly. Their number is subtracted from `pages_left`.
+/// The characters of a segment whose blocks cover it exactly. Subtracts their number from `pages_left`.
 fn pages(
     segment: &Segment,
     in_use: &[(u128, u128)],

@@ -1,5 +1,5 @@
-//! The overview of a device: its peaks and their call sites, how reserved memory was used, what was requested
-//! from CUDA, and findings.
+//! The overview of a device: its peaks and their call sites, the use of reserved memory, requests to CUDA, and
+//! findings.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ use crate::units::Bytes;
 /// Maximum number of steps in an overview; the newest are kept.
 const MOST_STEPS: usize = 200;
 
-/// What is special about a moment.
+/// What makes a moment special.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Occasion {
@@ -48,7 +48,7 @@ pub enum Occasion {
 pub enum SegmentsKnown {
     /// They are the allocator's segments.
     Real,
-    /// They contradict what else the file says, or contain too little of the live memory: the file is damaged or was
+    /// They contradict the rest of the file, or contain too little of the live memory: the file is damaged or was
     /// altered.
     Doubtful,
     /// `_profile_to_snapshot` invented one segment that spans all addresses.
@@ -73,7 +73,7 @@ impl SegmentsKnown {
         )
     }
 
-    /// A sentence that says why figures about segments are doubtful or missing; `None` if they are not.
+    /// A sentence that says why figures about segments are doubtful or missing, if they are.
     #[must_use]
     pub fn remark(self) -> Option<&'static str> {
         match self {
@@ -96,7 +96,7 @@ impl SegmentsKnown {
         snapshot.producer.name.starts_with("_profile_to_snapshot")
     }
 
-    /// Decides by the producer, and by the reserved memory at some moments.
+    /// Decides by the producer, and by the reserved memory at these moments.
     #[must_use]
     pub fn judged_by(device: Device<'_>, gaps: &[Gap]) -> Self {
         if Self::are_made_up(device.snapshot()) {
@@ -143,10 +143,9 @@ pub struct Overview {
     pub start_us: Option<i64>,
     /// The peak of active memory.
     pub peak: Peak,
-    /// The reserved memory at the active peak, at the reserved peak, at the last failed request if there is
-    /// one, and at the end.
+    /// The reserved memory at the active peak, at the reserved peak, at the last failed request if any, and at the end.
     pub gaps: Vec<GapAt>,
-    /// What the active peak is made of.
+    /// The active peak, by role.
     pub roles: PeakRoles,
     /// The call sites with the most live bytes at the active peak, and the rest.
     pub peak_sites: FindingTable,
@@ -163,11 +162,11 @@ pub struct Overview {
     pub is_damaged: bool,
     /// The findings, sorted by severity, then by bytes.
     pub findings: Vec<Finding>,
-    /// Why memory ran out or so much was used, what matters first. Empty if nothing was live.
+    /// Why memory ran out or so much was used, the most important first. Empty if nothing was live.
     pub causes: Vec<Cause>,
-    /// The newest steps, at most 200; `None` if the program does not name its steps.
+    /// The newest steps, at most 200; `None` if no steps were found.
     pub steps: Option<Steps>,
-    /// Number of older steps that are left out of `steps`.
+    /// Number of older steps left out of `steps`.
     pub steps_left_out: u64,
 }
 
@@ -181,8 +180,8 @@ pub struct Bar {
 }
 
 impl Overview {
-    /// The device in one sentence: the cause with its place, bytes and the setting that helps; where nothing is wrong,
-    /// what its peak is made of.
+    /// The device in one sentence: the cause with its place, bytes and the helpful setting or, without any problem, the
+    /// roles at its peak.
     #[must_use]
     pub fn verdict(&self) -> String {
         let cause = self.causes.first();
@@ -195,7 +194,7 @@ impl Overview {
         }
     }
 
-    /// What happened on the device, in a sentence. `failure`: its last request that failed.
+    /// What happened on the device, as a sentence. `failure`: its last failed request.
     #[must_use]
     pub fn happened(&self, device: Device<'_>, failure: Option<&FailedRequest>) -> String {
         let name = device.snapshot().device_name(device.index());
@@ -212,9 +211,9 @@ impl Overview {
         }
     }
 
-    /// Adds what replays with other settings amount to, a finding of kind
-    /// [`FindingKind::Replay`], to the findings and the verdict: as the first advice
-    /// on a request that they serve, else as a finding of its own. What they do not bear out is no longer advised.
+    /// Adds the conclusion from replays with other settings, a finding of kind [`FindingKind::Replay`], to the findings
+    /// and the verdict: as the first advice on a request that they serve, else as a separate finding. Settings that the
+    /// replays do not confirm are no longer advised.
     pub fn conclude(&mut self, conclusion: Finding) {
         conclude(&mut self.findings, &mut self.causes, conclusion);
     }
@@ -315,8 +314,8 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     overview
 }
 
-/// Takes back what does not go with a cause by which memory piles up: what is kept is no growth by the rules of steps, and
-/// yet why the next one fails; and a smaller batch only delays that.
+/// Removes findings that contradict a cause of piled-up memory: by the rules of steps it is not growth, and yet it
+/// makes the next step fail; and a smaller batch only delays that.
 fn take_back(findings: &mut Vec<Finding>) {
     findings.retain(|finding| finding.kind != FindingKind::NoGrowth);
     let failed = |finding: &&mut Finding| finding.kind == FindingKind::OutOfMemory;
@@ -325,7 +324,7 @@ fn take_back(findings: &mut Vec<Finding>) {
     }
 }
 
-/// The reserved memory at what is special of a recording; `last`: the last failed request, with its arena.
+/// The reserved memory at the special moments of a recording; `last`: the last failed request, with its arena.
 fn gaps(
     device: Device<'_>,
     [peak, reserved_peak, end]: [Gap; 3],
@@ -353,7 +352,6 @@ fn gaps(
     gaps
 }
 
-/// How many call sites had live allocations at the peak.
 fn peak_site_count(device: Device<'_>) -> u64 {
     let live = live_at(device.history, device.history.peak_moment);
     let sites = live.map(|id| device.site_of()[id.index()]);
@@ -379,8 +377,8 @@ fn value_at<T: Copy>(values: &[T], moment: u32) -> Option<T> {
     values.get(moment as usize).copied()
 }
 
-/// The first moment with the most active bytes among those with the most reserved bytes. What is free even then
-/// was not reserved for what is active.
+/// The first moment with the most active bytes among those with the most reserved bytes. Memory that is free even then
+/// was not reserved for active memory.
 #[must_use]
 pub fn reserved_peak(history: &History) -> u32 {
     let steps = &history.reserved_steps;

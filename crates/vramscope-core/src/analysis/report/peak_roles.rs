@@ -1,4 +1,4 @@
-//! What a device's peak is made of, by role.
+//! A device's peak, by role.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,29 +27,30 @@ pub struct RoleTotal {
 /// The peak of active memory by role.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PeakRoles {
-    /// The roles that occur, most bytes first, [`Role::Unknown`] last.
+    /// The roles present, most bytes first, [`Role::Unknown`] last.
     pub rows: Vec<RoleTotal>,
     /// Requested bytes of all of them.
     pub peak_bytes: u64,
-    /// Whether the file has more than the final state, which else stands for the peak.
+    /// Whether the file has more than the final state, which otherwise takes the place of the peak.
     pub has_trace: bool,
-    /// Whether some role does not follow from the file's own words or from the code that made the memory.
+    /// Whether some role was inferred from more than the file's own words or the code that made the memory.
     pub is_inferred: bool,
     /// Whether the file records roles.
     #[serde(default)]
     pub is_recorded: bool,
-    /// Whether the role of most of the bytes follows from sizes alone: they have neither a stack nor a recorded begin or end.
+    /// Whether the role of most bytes was inferred from sizes alone: they have neither a stack nor a recorded begin or
+    /// end.
     pub by_size_alone: bool,
 }
 
 impl PeakRoles {
-    /// Sums what is live at the device's peak.
+    /// Sums the memory live at the device's peak.
     #[must_use]
     pub fn of(device: Device<'_>) -> Self {
         Self::at(device, device.history.peak_moment)
     }
 
-    /// The same of another moment, in place of the peak.
+    /// Sums the memory live at another moment.
     #[must_use]
     pub fn at(device: Device<'_>, moment: u32) -> Self {
         let history = device.history;
@@ -65,7 +66,7 @@ impl PeakRoles {
             .collect();
         rows.sort_few_by_key(|row| row.role == Role::Unknown);
         let rule = |id: AllocationId| device.rule_of()[id.index()].rule();
-        // That nothing tells a role is no inference.
+        // An unknown role is not inferred.
         let is_inferred = |id: AllocationId| {
             let rule = rule(id);
             rule.role != Role::Unknown && rule.confidence != Confidence::Certain
@@ -98,8 +99,8 @@ impl PeakRoles {
         known * 2 > u128::from(self.peak_bytes)
     }
 
-    /// `At the peak, 51.0 GiB: 25.2 GiB optimizer state, 12.6 GiB parameters, …`; `None` if the role of most of the
-    /// bytes is unknown, unless the file records roles. Roles with less than 0.1 % are left out.
+    /// `At the peak, 51.0 GiB: 25.2 GiB optimizer state, 12.6 GiB parameters, …`; `None` if the role of most bytes is
+    /// unknown, unless the file records roles. Roles with less than 0.1 % are left out.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
         if !self.tells_most() && !self.is_recorded {
@@ -127,7 +128,7 @@ impl PeakRoles {
     }
 }
 
-/// The most bytes of one role that are live at once, and the first moment at which they are.
+/// The most bytes of one role that are live at once, and the first such moment.
 #[must_use]
 pub fn peak_of_role(device: Device<'_>, role: Role) -> (u64, u32) {
     let table = &device.history.allocations;
@@ -138,7 +139,7 @@ pub fn peak_of_role(device: Device<'_>, role: Role) -> (u64, u32) {
     most.map_or((0, 0), |(moment, bytes)| (bytes, moment))
 }
 
-/// What the allocations of a role are called.
+/// The noun for allocations of a role.
 pub(super) fn plural(role: Role) -> &'static str {
     match role {
         Role::Parameter => "parameters",
@@ -193,12 +194,12 @@ mod tests {
         );
         roles.rows.remove(0);
         assert_eq!(roles.sentence(), None);
-        // Categories of the file are told, however little they are of.
+        // Categories in the file are listed, however small.
         (roles.is_inferred, roles.is_recorded) = (false, true);
         let expected = "At the dump, 3.50 GiB: 1.00 GiB parameters, 512 MiB of unknown role.";
         assert_eq!(roles.sentence().unwrap(), expected);
         (roles.is_inferred, roles.is_recorded) = (true, false);
-        // Where all is of one role, one figure says it.
+        // If all memory has one role, a single figure is enough.
         roles.rows = vec![row(Role::Activation, 2 << 30)];
         roles.peak_bytes = 2 << 30;
         assert!(

@@ -1,5 +1,5 @@
-//! What code outside of passes makes again and again while nothing of it is ever freed: models, optimizer state, masks,
-//! buffers. In a recording that begins late most of it is older, and only its stacks tell that it is of the same code.
+//! Memory that code outside of passes makes again and again and that is never freed: models, optimizer state, masks,
+//! buffers. In a recording that begins late most of it is older, and only its stacks connect it to the code.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use crate::analysis::time::history::NEVER;
 use crate::ids::{AllocationId, StackId};
 use crate::units::{Bytes, Count};
 
-/// Minimum share of what was live.
+/// Minimum share of live memory.
 const SHARE_PERCENT: u128 = 25;
-/// So many times what is made at once is live, at least.
+/// Live memory must be at least this many times as large as what is made at once.
 const FEWEST_TIMES: u64 = 3;
 
 const ADVICE: &str = "Look for what still refers to what was made before: lists, callbacks, caches, parameter groups.";
@@ -24,26 +24,26 @@ const ADVICE: &str = "Look for what still refers to what was made before: lists,
 pub(super) struct PiledUp {
     /// Requested bytes.
     pub(super) bytes: u64,
-    /// The most that was made of it at once.
+    /// The most bytes of it made at once.
     made_bytes: u64,
-    /// How many times the recording shows it being made.
+    /// Number of times that the recording shows it being made.
     times: usize,
-    /// The call site with most of it.
+    /// The call site with most of the bytes.
     pub(super) place: String,
 }
 
-/// What one stack made.
+/// Memory made by one stack.
 #[derive(Default)]
 struct Made {
     rows: Vec<usize>,
     bytes: u64,
-    /// Bytes by the pass after which they were made; what is older than the recording is in none.
+    /// Bytes by the number of passes before; memory older than the recording is not included.
     at_once: Vec<(usize, u64)>,
     is_left_out: bool,
 }
 
 impl PiledUp {
-    /// What had piled up when a request failed at `moment`; `None` if that was little.
+    /// The memory piled up when a request failed at `moment`; `None` if it was little.
     pub(super) fn of(device: Device<'_>, moment: u32) -> Option<Self> {
         let table = &device.history.allocations;
         let (stacks, rules, ranges) =
@@ -54,7 +54,7 @@ impl PiledUp {
             let made = all.entry(stacks[row]).or_default();
             let born = table.born[row];
             let freed = table.died[row].min(table.free_requested[row]);
-            // What is freed before the next pass is temporary.
+            // Memory freed before the next pass is temporary.
             if born > 0 && freed != NEVER && passes_before(born) == passes_before(freed) {
                 continue;
             }
@@ -82,7 +82,7 @@ impl PiledUp {
         let has_piled_up = |made: &Made| {
             let at_once = made.at_once.iter().map(|&(_, bytes)| bytes).max();
             !made.is_left_out
-                // What is made before the first pass is the begin of the program, or of the recording.
+                // Memory made before the first pass belongs to the start of the program or of the recording.
                 && made.at_once.last().is_some_and(|&(passes, _)| passes > 0)
                 && at_once.is_some_and(|most| made.bytes / FEWEST_TIMES >= most)
         };

@@ -1,4 +1,4 @@
-//! The memory pools of a device, for people who choose among them.
+//! The memory pools of a device, for people to choose from.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,15 +12,14 @@ use crate::analysis::search::filter::rows;
 use crate::model::PoolId;
 use crate::sorting::SortFew;
 
-/// Maximum number of pools that are listed.
 const MOST_POOLS: usize = 64;
 
 /// The memory pools of a device.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PoolLines {
-    /// The largest ones, most reserved bytes first. Empty if the device has fewer than two.
+    /// The largest pools, most reserved bytes first. Empty if the device has fewer than two.
     pub lines: Vec<PoolLine>,
-    /// Number of smaller ones that are left out.
+    /// Number of smaller pools left out.
     pub left_out: u64,
 }
 
@@ -29,7 +28,7 @@ pub struct PoolLines {
 pub struct PoolLine {
     /// Its name, see [`Pool::label`](crate::analysis::memory::pools::Pool::label).
     pub label: String,
-    /// What tells the name, in sentences.
+    /// The evidence for the name, in sentences.
     pub because: String,
     /// Whether its kind is inferred.
     pub is_inferred: bool,
@@ -37,15 +36,15 @@ pub struct PoolLine {
     pub owner: Option<String>,
     /// Bytes of its segments at the peak of reserved memory.
     pub reserved_bytes: u64,
-    /// Requested bytes of what is live in it at the peak of active memory.
+    /// Requested bytes of its live allocations at the peak of active memory.
     pub peak_bytes: u64,
     /// Number of its allocations over the whole recording.
     pub allocations: u64,
-    /// The filter that finds them.
+    /// A filter for its allocations.
     pub filter: String,
 }
 
-/// What a device has in one pool.
+/// The memory of a device in one pool.
 #[derive(Default)]
 struct Held {
     reserved_bytes: u64,
@@ -53,7 +52,7 @@ struct Held {
     allocations: u64,
 }
 
-/// The pools that a device has allocations or segments in.
+/// The pools in which a device has allocations or segments.
 #[must_use]
 pub fn pool_lines(device: Device<'_>) -> PoolLines {
     let recording = device.recording;

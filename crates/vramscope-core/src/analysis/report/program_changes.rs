@@ -1,7 +1,7 @@
-//! What changes to the program would do to its peak, computed from the recording.
+//! The effect of changes of the program on its peak, computed from the recording.
 //!
-//! The recording says when each allocation was made and freed. A change lets some of them live for a shorter time, or be
-//! smaller. The new curve is exact for that; that the program would otherwise do the same is an assumption, so all
+//! The recording has the beginning and end of each allocation. A change makes some of them live shorter, or smaller.
+//! The new curve is exact in that respect; that the program would otherwise do the same is an assumption, so all
 //! figures are estimates.
 
 mod blocks;
@@ -35,7 +35,7 @@ pub enum ChangeKind {
     HalfBatch,
     /// An optimizer that updates one parameter after the other.
     NoForeach,
-    /// What a step made is freed at its end, not when the next one has made its successor.
+    /// Memory of a step is freed at the end of the step, not after the next step has made its successor.
     FreeEarlier,
     /// One of the first two, with [`Self::NoForeach`].
     Together,
@@ -55,28 +55,28 @@ impl ChangeKind {
     }
 }
 
-/// A change of the program and what it would do.
+/// A change of the program, with its effect.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProgramChange {
     /// The change.
     pub kind: ChangeKind,
     /// The change in words, such as `Checkpoint model.py:249 forward`.
     pub title: String,
-    /// What it rests on, and what it costs.
+    /// Its basis and its cost.
     pub because: String,
     /// The peak of live memory up to the moment in question, with the change.
     pub peak_bytes: u64,
     /// Live memory at that moment, with the change.
     pub live_bytes: u64,
-    /// Number of allocations that it makes smaller, or frees, at the peak of the recording up to that moment.
+    /// Number of allocations that it makes smaller, or frees, at the recorded peak up to the moment in question.
     pub peak_allocations: u64,
-    /// The same at that moment.
+    /// Number of allocations that it makes smaller, or frees, at the moment in question.
     pub live_allocations: u64,
-    /// Of [`ChangeKind::Together`], what each of both would do alone; else empty.
+    /// For [`ChangeKind::Together`], the effect of each change alone; else empty.
     pub alone: Vec<AloneChange>,
 }
 
-/// What one of two changes would do without the other.
+/// The effect of one of two changes without the other.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AloneChange {
     /// The change.
@@ -87,8 +87,8 @@ pub struct AloneChange {
     pub live_bytes: u64,
 }
 
-/// The changes that would lower live memory at `until` or the peak before, the greatest effect at `until` first. Linear in
-/// events and allocations.
+/// The changes that would lower live memory at `until` or the peak before, the greatest effect at `until` first. Takes
+/// linear time in events and allocations.
 #[must_use]
 pub fn program_changes<'a>(device: Device<'a>, until: u32) -> Vec<ProgramChange> {
     let history = device.history;
@@ -119,14 +119,14 @@ pub fn program_changes<'a>(device: Device<'a>, until: u32) -> Vec<ProgramChange>
     found
 }
 
-/// The first moment up to `until` at which most is live.
+/// The first moment up to `until` with the most live bytes.
 fn peak_moment(history: &History, until: u32) -> u32 {
     let live = history.active_bytes.iter().take(until as usize + 1);
     let peak = live.enumerate().rev().max_by_key(|&(_, bytes)| bytes);
     peak.map_or(0, |(moment, _)| moment as u32)
 }
 
-/// A change with its curve. A curve has a value for each moment, so there is only one at a time.
+/// A change with its curve. A curve has a value for each moment, so only one exists at a time.
 struct Change<'a> {
     kind: ChangeKind,
     title: String,
@@ -135,7 +135,7 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// What it does to the recording's peak and at a moment.
+    /// Its effect on the recording's peak and at a moment.
     fn told(&self, until: u32) -> ProgramChange {
         let (peak_bytes, live_bytes) = self.curve.peak(until);
         let [peak_allocations, live_allocations] = self.curve.changed();
@@ -151,14 +151,13 @@ impl Change<'_> {
         }
     }
 
-    /// Itself, if it changes anything.
     fn if_any(self) -> Option<Self> {
         (!self.curve.is_as_recorded()).then_some(self)
     }
 }
 
-/// A change of the passes along with that of the optimizer, whose curve has both. They concern different allocations, so
-/// that their effects add up.
+/// A change of the passes together with that of the optimizer, in one curve. They concern different allocations, so
+/// their effects add up.
 fn together(both: &Change<'_>, until: u32, parts: [&ProgramChange; 2]) -> ProgramChange {
     let [passes, optimizer] = parts;
     ProgramChange {
@@ -176,8 +175,8 @@ fn together(both: &Change<'_>, until: u32, parts: [&ProgramChange; 2]) -> Progra
     }
 }
 
-/// Frees what a block keeps, but for its output, when the next block begins. It is made again when the backward pass
-/// comes to the block, and frees the first of it.
+/// Frees the memory that a block keeps, except its output, when the next block begins. It is made again when the
+/// backward pass reaches the block, and frees the first allocation of it.
 fn checkpoint(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
     let [_peak, until] = moments;
     let block = repeated_block(device, until)?;
@@ -192,7 +191,7 @@ fn checkpoint(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
         |row: &usize| of_block.contains(stacks[*row].index()) && blocks::is_pass_made(device, *row);
     let phases = device.phases();
     let pass_of = |moment: u32| phases.ended_before(moment);
-    // Autocast keeps its casts of weights until the pass is over, and gathered parameters have rules of their own.
+    // Autocast keeps its casts of weights until the end of the pass, and gathered parameters follow rules of their own.
     let of_weights = copies_of_weights(device);
     let rows = (0..table.len()).filter(|&row| !of_weights.contains(row));
     let rows: Vec<usize> = rows.filter(is_part).collect();
@@ -203,7 +202,7 @@ fn checkpoint(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
         let own_end = table.born[last].saturating_add(1);
         let next = passes.peek().and_then(|next| next.first());
         let next = next.map_or(own_end, |&next| table.born[next]);
-        // Between two passes lies other work, which is no part of the block.
+        // Other work between two passes is not part of the block.
         let end = if pass_of(next) == pass_of(own_end) {
             next
         } else {
@@ -245,7 +244,8 @@ fn checkpoint_title(label: &str) -> String {
     format!("Checkpoint {place} (torch.utils.checkpoint)")
 }
 
-/// Halves what grows with the batch: inputs, activations, caches of keys and values, and what the passes need meanwhile.
+/// Halves memory that grows with the batch: inputs, activations, caches of keys and values, and temporaries of the
+/// passes.
 fn half_batch(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
     let table = &device.history.allocations;
     let mut curve = Curve::new(device.history, moments);
@@ -277,14 +277,14 @@ fn half_batch(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
     change.if_any()
 }
 
-/// What a pass makes of the weights, which has their size and not that of the batch: casts of autocast, and parameters
-/// gathered from shards. By the operator where it is known; else by a size that no more allocations have at the peak
-/// than there are parameters for it.
+/// Memory that a pass makes from the weights, which has the size of the weights and not of the batch: casts of
+/// autocast, and parameters gathered from shards. By the operator if known; else by a size that no more allocations
+/// have at the peak than there are parameters for it.
 fn copies_of_weights(device: Device<'_>) -> BitSet {
     const COPIES: [&str; 5] = ["to", "_to_copy", "copy_", "all_gather", "_allgather_base_"];
     let (history, rules) = (device.history, device.rule_of());
     let bytes = &history.allocations.bytes;
-    // The same, half as much, and twice as much: from float32 to bfloat16 and back.
+    // The same size, half, and double: from float32 to bfloat16 and back.
     let mut of_size: HashMap<u64, u64, RandomState> = HashMap::default();
     for (_, &size) in rules
         .iter()
@@ -312,8 +312,8 @@ fn copies_of_weights(device: Device<'_>) -> BitSet {
     })
 }
 
-/// Whether a temporary grows with the batch. Those of a forward pass, and of the loss behind it, do. Of those of a backward
-/// pass, gradients of activations do, which have the sizes of activations; gradients of parameters do not.
+/// Whether a temporary grows with the batch: those of a forward pass, and of the loss after it, do. In a backward pass,
+/// gradients of activations do, which have the sizes of activations; gradients of parameters do not.
 fn needs_of_passes<'a>(device: Device<'a>) -> impl Fn(usize) -> bool + 'a {
     let table = &device.history.allocations;
     let sizes_of = |roles: &[Role]| -> HashSet<u64, RandomState> {
@@ -334,8 +334,8 @@ fn needs_of_passes<'a>(device: Device<'a>) -> impl Fn(usize) -> bool + 'a {
     }
 }
 
-/// Takes away what a multi-tensor step of the optimizer, whose stacks are `of_foreach`, needs meanwhile, but for two
-/// tensors of the largest size. The curve may have other changes already.
+/// Removes the temporaries of a multi-tensor step of the optimizer, whose stacks are `of_foreach`, except two tensors
+/// of the largest size. The curve may already contain other changes.
 fn no_foreach<'a>(
     device: Device<'a>,
     of_foreach: &BitSet,
@@ -384,18 +384,16 @@ fn foreach_stacks(device: Device<'_>) -> BitSet {
     })
 }
 
-/// What a step made and the next one replaced: an allocation that outlives the birth of its successor, which the same
-/// stack makes in the next step.
+/// An allocation of a step that was replaced in the next: it outlives the birth of its successor, which the same stack
+/// makes in the next step.
 pub(super) struct Replaced {
-    /// The row of the older one.
     pub(super) before: usize,
     /// The row of its successor.
     pub(super) next: usize,
-    /// The end of the older one's step.
     pub(super) step_end: u32,
 }
 
-/// All that is [`Replaced`] step by step, in order of the successors' births; empty without steps.
+/// All allocations [`Replaced`] step by step, in order of the successors' births; empty without steps.
 pub(super) fn replaced(device: Device<'_>) -> Vec<Replaced> {
     let steps = device.steps().map_or(&[][..], |steps| &steps.steps);
     let mut found = Vec::new();
@@ -433,7 +431,7 @@ pub(super) fn replaced(device: Device<'_>) -> Vec<Replaced> {
     found
 }
 
-/// Lets what a step made and the next one replaces die at the step's end.
+/// Frees allocations that the next step replaces at the end of their own step.
 fn free_earlier(device: Device<'_>, moments: [u32; 2]) -> Option<Change<'_>> {
     let replaced = replaced(device);
     let mut curve = Curve::new(device.history, moments);

@@ -33,7 +33,7 @@ pub struct Summary {
     pub tables: TableSizes,
     /// `allocator_settings` of the file, unchanged.
     pub settings: serde_json::Map<String, serde_json::Value>,
-    /// What was irregular in the file.
+    /// Irregularities of the file.
     pub warnings: Vec<Warning>,
 }
 
@@ -44,8 +44,8 @@ pub struct DeviceSummary {
     pub device: DeviceIndex,
     /// Number of events.
     pub events: u64,
-    /// Number of events by action, in the order of the allocator's own actions, unknown ones last. Only actions
-    /// that occur.
+    /// Number of events by action, in the order of the allocator's own actions, unknown ones last. Only actions that
+    /// occur.
     pub events_by_action: Vec<ActionCount>,
     /// Number of allocations, including those from before the recording.
     pub allocations: u64,
@@ -61,13 +61,13 @@ pub struct DeviceSummary {
     pub peak: Peak,
     /// Active bytes at the end of the trace.
     pub active_at_end_bytes: u64,
-    /// The most that was reserved; `None` if the file does not tell.
+    /// The most reserved bytes; `None` if the file does not record them.
     pub reserved_max_bytes: Option<u64>,
-    /// What was reserved at the end of the trace; `None` if the file does not tell.
+    /// Reserved bytes at the end of the trace; `None` if the file does not record them.
     pub reserved_at_end_bytes: Option<u64>,
     /// The final state.
     pub state: StateSummary,
-    /// Its memory pools. None before torch 2.1.
+    /// Its memory pools. Empty before torch 2.1.
     pub pools: PoolLines,
     /// Number of failed requests.
     pub ooms: u64,
@@ -149,7 +149,7 @@ pub struct TableSizes {
     pub stacks: u64,
     /// Distinct streams.
     pub streams: u64,
-    /// Number of annotations' starts and ends.
+    /// Number of starts and ends of annotations.
     pub annotations: u64,
 }
 
@@ -265,12 +265,12 @@ fn events_by_action(snapshot: &Snapshot, history: &History) -> Vec<ActionCount> 
     counts.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// A sum that cannot overflow, for sizes of damaged files.
+/// A sum that cannot overflow, for sizes in damaged files.
 pub(crate) fn saturating_sum(sizes: impl Iterator<Item = u64>) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
-/// Sums over the segments of a device, or over all of the table with `None`.
+/// Sums over the segments of a device, or over the whole table with `None`.
 fn state_summary(
     snapshot: &Snapshot,
     segments: &SegmentTable,

@@ -1,5 +1,5 @@
-//! Why requests fail: each reason, when it applies, and all that is said of it, in this file alone. Tables, findings, causes,
-//! short answers, the page and what is concluded from errors in logs take it from here. A new reason is a variant, its place in
+//! Why requests fail: each reason, its condition and all its texts, in this file alone. Tables, findings, causes, short
+//! answers, the page and the analysis of errors in logs take them from here. A new reason is a variant, its place in
 //! [`Verdict::of`] and a row in [`Verdict::said`].
 
 use serde::{Deserialize, Serialize};
@@ -23,9 +23,9 @@ listed! {
         Limit,
         /// Others hold much of the device.
         OtherProcesses,
-        /// A request is larger than all that the program could have had.
+        /// A request is larger than all the memory that the program could have had.
         RequestTooLarge,
-        /// Freed memory waits for other streams, or lies free on them.
+        /// Freed memory waits for other streams, or is free on them.
         PendingFree,
         /// Private pools hold memory that nothing else can use.
         PrivatePool,
@@ -33,46 +33,46 @@ listed! {
         Fragmentation,
         /// Blocks are larger than their requests.
         Rounding,
-        /// The output of the previous iteration is there while the next is made.
+        /// The output of the previous iteration is still live while the next one is made.
         HeldOutput,
         /// One device, or one rank, holds far more than the others.
         OddRank,
         /// A first pass, which makes something for each parameter or block, was far from done.
         FirstPass,
-        /// What earlier forward passes made is still live in the next one.
+        /// Memory of earlier forward passes is still live in the next one.
         EarlierPasses,
-        /// Most of what is reserved was needed before, or elsewhere.
+        /// Most of the reserved memory was needed before, or elsewhere.
         Cached,
         /// Segments are given back and obtained again and again.
         Churn,
-        /// What is live is needed at once: the program itself is too large.
+        /// All live memory is needed at once: the program itself is too large.
         TooMuchLive,
-        /// No addresses were left, though memory was.
+        /// No addresses were left, although memory was.
         VirtualAddresses,
     }
 }
 
-/// What shows more of a class of causes. A front end chooses the command or view.
+/// Where to see more about a class of causes. A front end chooses the command or view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShownBy {
-    /// What stays from step to step.
+    /// Memory that stays from step to step.
     Leaks,
-    /// What private pools hold at the moment.
+    /// Memory of private pools at the moment.
     PrivatePools,
-    /// Frees that wait for other streams, or what lies free on them.
+    /// Frees that wait for other streams, or free memory on them.
     PendingFrees,
     /// Free memory in pieces.
     Fragmentation,
     /// The file's settings and facts.
     File,
-    /// The same of a usual rank.
+    /// The same for a typical rank.
     UsualRank,
-    /// What is live at the moment.
+    /// Live memory at the moment.
     Live,
 }
 
 impl CauseClass {
-    /// What shows more of it.
+    /// Where to see more about it.
     #[must_use]
     pub fn shown_by(self) -> ShownBy {
         match self {
@@ -93,24 +93,24 @@ impl CauseClass {
     }
 }
 
-/// Why a request failed: the first of these that applies.
+/// Why a request failed: the first that applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The device reported enough free memory for the segment, and the settings limit the process to a share of it.
     Limit,
-    /// The device reported enough free memory for the segment, but expandable segments reserve most of the addresses that a
-    /// process has.
+    /// The device reported enough free memory for the segment, but expandable segments reserve most of the process's
+    /// addresses.
     VirtualAddresses,
     /// The device reported enough free memory for the segment: CUDA was not even asked, or another process was quicker.
     DeviceHadEnough,
-    /// The file has no reliable segments, so free blocks are unknown; or it does not tell what the device had free.
+    /// The file has no reliable segments, so free blocks are unknown; or it lacks the free memory of the device.
     Unknown,
     /// A block of the request's own arena was large enough, but waited for another stream until it was too late.
     Waited,
     /// A free block of the request's own arena and size class was large enough, if its derived size is right.
     OwnBlockFits,
-    /// The request's own private pool had segments in which nothing was live, and with them CUDA had had enough.
+    /// The request's own private pool had segments without live memory, which together with CUDA's memory were enough.
     PoolNotEmptied,
     /// A free block of another pool, stream or size class was large enough.
     OtherBlockFits,
@@ -122,51 +122,52 @@ pub enum Verdict {
     PiecesAndDeviceSuffice,
     /// All free memory together was enough.
     AllFreeSuffices,
-    /// In pieces, or with what the device had, it was, but it is little of what was reserved: had this request been served,
-    /// one soon after would have failed.
+    /// All free memory, or pieces of it, was enough, but it is little compared to the reserved memory: if this request
+    /// had been served, one soon after would have failed.
     LittleFree,
-    /// It was not, but without what others had taken of the device it would have been.
+    /// All free memory was not enough, but would have been without the memory that others had taken.
     Others,
-    /// All that the program held and the device had free together was not enough, or it is more than the whole device.
+    /// All memory that the program held and the device had free was not enough, or the request is larger than the
+    /// device.
     RequestTooLarge,
     /// All free memory together was not enough.
     Short,
 }
 
-/// Whose cause a verdict is.
+/// The source of a verdict's cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Of {
-    /// Only what was live tells why.
+    /// Only the live memory explains it.
     Live,
-    /// A class.
+    /// A class of its own.
     Class(CauseClass),
-    /// That of the pool or stream whose the free memory is.
+    /// The class of the pool or stream that has the free memory.
     Elsewhere,
 }
 
 pub(super) type Sentence = fn(&FailedRequest) -> String;
 
-/// All that is said of a verdict. Texts about PyTorch's allocator name it; the driver has its own.
+/// All texts of a verdict. Texts about PyTorch's allocator name it; the driver has its own.
 pub(super) struct Said {
     /// A few words, for tables.
     pub(super) words: &'static str,
     /// The class of its cause.
     pub(super) of: Of,
-    /// Why, in a sentence without its stop; `None` if only what was live tells.
+    /// Why, in a sentence without a full stop; `None` if only the live memory explains it.
     pub(super) why: Option<Sentence>,
-    /// What is behind it; may be empty.
+    /// The background; may be empty.
     pub(super) means: &'static str,
-    /// The same with the figures of a snapshot, in place of `means`.
+    /// The background with the figures of a snapshot, in place of `means`.
     pub(super) means_here: Option<Sentence>,
-    /// What is behind a failure of the driver; empty: as of PyTorch's allocator.
+    /// The background for the driver; if empty, as for PyTorch's allocator.
     pub(super) driver_means: &'static str,
-    /// What to try, a sentence each.
+    /// Advice, a sentence each.
     pub(super) to_try: &'static [&'static str],
-    /// What to try first if the driver failed.
+    /// Additional first advice for the driver.
     pub(super) driver_to_try: &'static [&'static str],
-    /// Whether segments that grow may join what is free.
+    /// Whether growing segments may join the free memory.
     pub(super) is_scattered: bool,
-    /// Whether nothing helps but a smaller program.
+    /// Whether only a smaller program helps.
     pub(super) asks_for_less: bool,
 }
 
@@ -453,7 +454,7 @@ const SHORT: Said = Said {
 };
 
 impl Verdict {
-    /// The first that applies to a failed request.
+    /// The first verdict that applies to a failed request.
     pub(super) fn of(it: &FailedRequest) -> Self {
         let (wanted, free) = (it.requested_bytes, it.device_free_bytes);
         let has_much_free = it.has_much_free();
@@ -466,7 +467,7 @@ impl Verdict {
             None => Self::Unknown,
             Some(free) if free >= it.segment_bytes => match it.granted_share {
                 Some(_) => Self::Limit,
-                // Other libraries and processes' memory take addresses, too.
+                // Other libraries and other memory of the process use addresses, too.
                 None if it.addresses_bytes >= ADDRESSES / 2 => Self::VirtualAddresses,
                 None => Self::DeviceHadEnough,
             },
@@ -487,7 +488,6 @@ impl Verdict {
         }
     }
 
-    /// All that is said of it.
     pub(super) fn said(self) -> &'static Said {
         match self {
             Self::Limit => &LIMIT,
@@ -509,25 +509,25 @@ impl Verdict {
         }
     }
 
-    /// The verdict in a few words, for tables.
+    /// A few words, for tables.
     #[must_use]
     pub fn words(self) -> &'static str {
         self.said().words
     }
 
-    /// What is behind a failure of PyTorch's allocator. Empty if only a snapshot's figures tell.
+    /// The background for PyTorch's allocator. Empty if it needs a snapshot's figures.
     #[must_use]
     pub fn means(self) -> &'static str {
         self.said().means
     }
 
-    /// What to try if a request of PyTorch's allocator failed, a sentence each.
+    /// Advice for PyTorch's allocator, a sentence each.
     #[must_use]
     pub fn to_try(self) -> &'static [&'static str] {
         self.said().to_try
     }
 
-    /// Whether a smaller program is what the request needed most.
+    /// Whether the request most needed a smaller program.
     pub(super) fn is_about_size(self) -> bool {
         match self.said().of {
             Of::Live | Of::Elsewhere => true,
@@ -537,7 +537,7 @@ impl Verdict {
 }
 
 impl FailedRequest {
-    /// What the device had free.
+    /// The free memory of the device.
     fn left(&self) -> Bytes {
         Bytes(self.device_free_bytes.unwrap_or(0))
     }

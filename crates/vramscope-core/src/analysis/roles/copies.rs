@@ -1,13 +1,14 @@
-//! Tells parameters and optimizer state apart among what is older than the recording and kept to the end, by sizes that recur.
+//! Distinguishes parameters and optimizer state among memory that is older than the recording and kept to the end, by
+//! recurring sizes.
 //!
-//! An optimizer keeps tensors as large as the parameters: 291 sizes that occur three times each are the parameters
-//! and Adam's two moments. How often each size occurs once is known from the gradients that the recording shows, or
-//! from what it adds to older ones; without any, from the number by which all sizes occur. Parameters were made first, so
-//! they lie at the lowest addresses, and the state last. Gradients came between, but into what activations left behind, as
-//! the state did after them: where both are older, nothing tells one from the other. Shards of parameters lie where whole
-//! ones were before, as their state does: nothing tells these apart, either. And where there are more than the optimizer
-//! that is seen would keep, a second model may be among them, as a reference, a teacher or an average; [`order`](super::order)
-//! shows some of these, and caches.
+//! An optimizer keeps tensors as large as the parameters: 291 sizes that occur three times each are the parameters and
+//! Adam's two moments. The number of parameters of each size is known from the gradients in the recording, or from
+//! tensors that are added to older gradients; otherwise from the number of times that all sizes occur. Parameters were
+//! made first, so they have the lowest addresses, and state has the highest. Gradients came between, but into memory
+//! that activations left behind, as did the state after them; if both are older, they cannot be distinguished. Shards
+//! of parameters take the place of whole parameters, as does their state; these cannot be distinguished, either. If
+//! there are more tensors than the optimizer would keep, some may belong to a second model: a reference, a teacher or
+//! an average; [`order`](super::order) finds some of these, and caches.
 
 use std::collections::HashSet;
 
@@ -15,23 +16,24 @@ use super::gradients::Gradients;
 use super::order::{may_be_caches, models};
 use crate::analysis::time::history::AllocationTable;
 
-/// Most copies of each parameter that are looked for: parameter, gradient and Adam's two moments, or a copy of higher
-/// precision instead of the gradient.
+/// Most copies of each parameter to look for: parameter, gradient and Adam's two moments, or a copy of higher precision
+/// instead of the gradient.
 const MOST_COPIES: u32 = 4;
-/// Fewest that sizes alone prove.
+/// Fewest copies that can be recognised by sizes alone.
 const LEAST_COPIES: u32 = 3;
-/// Most where gradients are known to be among them: Adam's variants keep three moments, and a copy of higher precision.
+/// Most copies if gradients are known to be among them: Adam's variants keep three moments, and a copy of higher
+/// precision.
 const MOST_COPIES_WITH_GRADIENT: u32 = 6;
 
-/// Share of the bytes, and of the allocations, whose sizes must occur so many times, in percent. Layers repeat, too, so
-/// that most sizes of a model with 24 layers occur three times; but neither its embedding nor its last norm does.
+/// Share of the bytes, and of the allocations, whose sizes must occur that many times, in percent. Layers repeat, too,
+/// so most sizes of a model with 24 layers occur a multiple of three times; but its embedding and its last norm do not.
 const ENOUGH_PERCENT: u128 = 99;
 
 /// All allocations of one size, the lowest address first.
 struct Class<'a> {
     bytes: u64,
     rows: &'a [u32],
-    /// How many gradients have this size, if any.
+    /// Number of gradients of this size, if any.
     gradients: Option<u32>,
 }
 
@@ -45,7 +47,7 @@ impl Class<'_> {
     }
 }
 
-/// What sizes tell of memory that is older than the recording and kept to the end.
+/// What sizes reveal about memory that is older than the recording and kept to the end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum OlderCopy {
     /// A parameter.
@@ -54,17 +56,17 @@ pub(super) enum OlderCopy {
     Gradient,
     /// One of Adam's two moments.
     Moment,
-    /// One of Adam's two moments, if state lies above all else of its size.
+    /// One of Adam's two moments, if state has the highest addresses of its size.
     LastMoment,
-    /// The one moment that an optimizer keeps.
+    /// The single moment that the optimizer keeps.
     Momentum,
     /// A parameter or moment in twice the precision of the gradients.
     Double,
-    /// One of those of its size that are not parameters, where nearly all sizes occur three times.
+    /// Not a parameter, but of a size that occurs three times, as nearly all sizes do.
     Recurring,
     /// A gradient or a moment.
     GradientOrState,
-    /// A parameter of another model, or what else has such a size.
+    /// A parameter of another model, or something else of the size.
     SecondModel,
     /// Part of a shard, or of the optimizer's state for it.
     Shard,
@@ -76,18 +78,18 @@ use OlderCopy::{
     SecondModel, Shard, WeightOrCache,
 };
 
-/// What the rows of a class are, from the lowest address up: so many, then the rest.
+/// The kinds of a class's rows from the lowest address up: so many of a kind, then the rest.
 type Parts = [(u32, OlderCopy); 3];
 
-/// What is told of the rows that are older than the recording and kept to the end.
+/// What is known about the rows that are older than the recording and kept to the end.
 pub(super) struct Copies {
-    /// Each row, and what it is.
+    /// Each row with its kind.
     pub copies: Vec<(u32, OlderCopy)>,
-    /// Whether none of them can be gradients that are as large as parameters.
+    /// Whether none of the rows can be a gradient as large as a parameter.
     pub leaves_no_room: bool,
 }
 
-/// Tells what rows are that are older than the recording and kept to the end.
+/// Classifies rows that are older than the recording and kept to the end.
 pub(super) fn copies(table: &AllocationTable, mut rows: Vec<u32>, gradients: &Gradients) -> Copies {
     let bytes = |row: u32| table.bytes[row as usize];
     rows.sort_unstable_by_key(|&row| (bytes(row), table.address[row as usize], row));
@@ -123,27 +125,28 @@ pub(super) fn copies(table: &AllocationTable, mut rows: Vec<u32>, gradients: &Gr
     }
 }
 
-/// All of a class is the same.
+/// The whole class is of one kind.
 fn all(kind: OlderCopy) -> Parts {
     [(u32::MAX, kind), (0, kind), (0, kind)]
 }
 
-/// So many parameters, then something else.
+/// So many parameters, then another kind.
 fn after(parameters: u32, rest: OlderCopy) -> Parts {
     [(parameters, Parameter), (u32::MAX, rest), (0, rest)]
 }
 
-/// What all classes together tell.
+/// What all classes together reveal.
 struct Others {
-    /// How many older allocations each parameter has, itself included, if that is the same of nearly all.
+    /// Number of older allocations per parameter, itself included, if nearly all parameters have the same number.
     number: Option<u32>,
-    /// Whether gradients have the size of any.
+    /// Whether any class has a size of gradients.
     have_gradients: bool,
-    /// What is left of shards and has no gradient's size, if all that is left is as much as the optimizer keeps.
+    /// The kind of the remaining shards without a gradient of their size, if together they are as large as the
+    /// optimizer's state.
     are_state: Option<OlderCopy>,
-    /// How many models lie one after another, by the order of their tensors; 0 if that tells nothing.
+    /// Number of models one after another, by the order of their tensors; 0 if the order shows none.
     models: u32,
-    /// The sizes of what may be a cache as well as weights.
+    /// The sizes of tensors that may be caches as well as weights.
     may_be_caches: HashSet<u64>,
 }
 
@@ -166,7 +169,7 @@ impl Others {
             (false, true) => 1,
             _ => 0,
         };
-        // State lacks what shards have at their ends for alignment.
+        // State does not have the padding at the ends of shards.
         let (state, most) = (sum - parameters, copies * parameters);
         let is_state = state <= most && state * 50 >= most * 49 && state > 0;
         Self {
@@ -186,7 +189,7 @@ impl Others {
         }
     }
 
-    /// What a class is that gradients have the size of.
+    /// Classifies a class whose size is a size of gradients.
     fn beside_gradients(&self, class: &Class<'_>, count: u32, gradients: &Gradients) -> Parts {
         let is_one_each = class.len() <= count;
         let is_adam = gradients.have_moments && !gradients.have_momentum;
@@ -214,7 +217,8 @@ impl Others {
         }
     }
 
-    /// What a class is if several models lie one after another, and the state of the optimizer after them, if it is as old.
+    /// Classifies a class if several models are followed by the optimizer's state, where the state is older than the
+    /// recording.
     fn behind_models(&self, class: &Class<'_>, count: u32, gradients: &Gradients) -> Parts {
         let state = if gradients.state_is_made { 0 } else { 2 };
         let is_told = gradients.have_moments && class.len() == (self.models + state) * count;
@@ -225,7 +229,7 @@ impl Others {
         }
     }
 
-    /// What a class is that no gradient has the size of.
+    /// Classifies a class whose size no gradient has.
     fn without_gradients(&self, class: &Class<'_>, gradients: &Gradients) -> Parts {
         let halves = class.bytes.is_multiple_of(2).then_some(class.bytes / 2);
         let halves = halves.and_then(|bytes| gradients.counts.get(&bytes).copied());
@@ -241,7 +245,7 @@ impl Others {
             }
             (.., Some(state)) => all(state),
             _ if gradients.are_sharded && !gradients.counts.is_empty() => all(Shard),
-            // Several ranks may have gradients in buckets, and state in one buffer for all parameters.
+            // With several ranks, gradients may be in buckets, and state in one buffer for all parameters.
             _ if gradients.have_ranks && !gradients.counts.is_empty() => all(GradientOrState),
             _ if !self.have_gradients && !gradients.counts.is_empty() => all(GradientOrState),
             _ if self.may_be_caches.contains(&class.bytes) => all(WeightOrCache),
@@ -250,19 +254,20 @@ impl Others {
     }
 }
 
-/// What the others are if so many older allocations have the size of each parameter, one of which is the parameter, and
-/// gradients are older.
+/// The kind of allocations other than the parameter, if gradients are older and each parameter's size occurs `number`
+/// times.
 fn beside_older_gradients(gradients: &Gradients, number: u32, is_exact: bool) -> OlderCopy {
     match number {
-        // The moments leave no room for gradients of their own: they lie in buckets, one of which may be as large.
+        // The moments leave no room for gradients of their own: these are in buckets, one of which may be as large.
         3 if gradients.have_moments && is_exact => Moment,
         2 if !gradients.have_ranks => Gradient,
         _ => GradientOrState,
     }
 }
 
-/// The number of times that nearly all sizes occur, by bytes and by number; `None` if there is none. Where gradients are
-/// known, the least that explains nearly all bytes of their sizes: many small tensors may be buffers, and no copies.
+/// The number of times that nearly all sizes occur, by bytes and by number; `None` if there is no such number. If
+/// gradients are known, the smallest number that explains nearly all bytes of their sizes: many small tensors may be
+/// buffers, not copies.
 fn number(classes: &[Class<'_>], gradients: &Gradients) -> Option<u32> {
     if gradients.counts.is_empty() {
         let fits = |number| move |class: &Class<'_>| class.len().is_multiple_of(number);
@@ -275,7 +280,7 @@ fn number(classes: &[Class<'_>], gradients: &Gradients) -> Option<u32> {
         1
     };
     let counted = || classes.iter().filter(|class| class.gradients.is_some());
-    // Few others may have the size of a parameter, fewer than would be a copy.
+    // A few other tensors may have the size of a parameter, but fewer than would make a copy.
     let explains = |number: u32| {
         move |class: &Class<'_>| {
             class.gradients.is_some_and(|gradients| {
@@ -288,7 +293,7 @@ fn number(classes: &[Class<'_>], gradients: &Gradients) -> Option<u32> {
     numbers.find(|&number| are_nearly_all(counted(), explains(number), false))
 }
 
-/// Whether nearly all allocations, by bytes and perhaps by number, too, are in classes that fit.
+/// Whether nearly all allocations, by bytes and optionally also by number, are in classes that fit.
 fn are_nearly_all<'a>(
     classes: impl Iterator<Item = &'a Class<'a>>,
     fits: impl Fn(&Class<'_>) -> bool,
@@ -314,7 +319,7 @@ mod tests {
     use super::*;
     use crate::analysis::roles::gradients::SizeCounts;
 
-    /// A table with so many rows of each size, and the row numbers.
+    /// A table with this many rows of each size, and the row numbers.
     fn of_sizes(sizes: &[(u64, u32)]) -> (AllocationTable, Vec<u32>) {
         let mut table = AllocationTable::default();
         for &(bytes, count) in sizes {
@@ -327,7 +332,7 @@ mod tests {
         (table, rows.collect())
     }
 
-    /// How many rows of a size are what, in the order of addresses.
+    /// The number of rows of a size by kind, in the order of addresses.
     fn kinds(sizes: &[(u64, u32)], gradients: &Gradients, bytes: u64) -> Vec<(OlderCopy, usize)> {
         let (table, rows) = of_sizes(sizes);
         let mut found = copies(&table, rows, gradients).copies;
@@ -346,14 +351,14 @@ mod tests {
         let thrice = once.map(|(bytes, count)| (bytes, 3 * count));
         let third = [(Parameter, 96), (Recurring, 192)];
         assert_eq!(kinds(&thrice, &none, 4 << 20), third);
-        // A batch and an allocation for a library.
+        // A batch, and workspace of a library.
         let more = [&thrice[..], &[(8 << 10, 1), (1 << 20, 2)]].concat();
         assert_eq!(kinds(&more, &none, 4 << 20), third);
         assert_eq!(
             copies(&AllocationTable::default(), Vec::new(), &none).copies,
             []
         );
-        // What a fourth copy is, nothing tells.
+        // Nothing shows what a fourth copy is.
         let four_times = once.map(|(bytes, count)| (bytes, 4 * count));
         let fourth = [(Parameter, 96), (GradientOrState, 288)];
         assert_eq!(kinds(&four_times, &none, 4 << 20), fourth);
@@ -361,7 +366,7 @@ mod tests {
 
     #[test]
     fn older_gradients_are_not_told_from_state() {
-        // A tensor as large as a parameter is taken for a second gradient.
+        // A tensor as large as a parameter is counted as a second gradient.
         let mut gradients = Gradients {
             counts: SizeCounts::from([(8 << 20, 2), (3 << 20, 2)]),
             are_older: true,
@@ -379,14 +384,14 @@ mod tests {
         gradients.have_moments = true;
         assert_eq!(kinds(&stateless, &gradients, 8 << 20), half);
         gradients.have_moments = false;
-        // Among several ranks, the second may be state, and gradients lie in buckets.
+        // With several ranks, the second may be state, and gradients are in buckets.
         gradients.have_ranks = true;
         let half = [(Parameter, 2), (GradientOrState, 2)];
         assert_eq!(kinds(&stateless, &gradients, 8 << 20), half);
         let with_buckets = [&stateless[..], &[(19 << 20, 1)]].concat();
         let buckets = [(GradientOrState, 1)];
         assert_eq!(kinds(&with_buckets, &gradients, 19 << 20), buckets);
-        // Adam's moments leave none of the others for gradients.
+        // Adam's moments leave no row for gradients.
         gradients.have_moments = true;
         let third = [(Parameter, 2), (Moment, 4)];
         assert_eq!(kinds(&with_momentum, &gradients, 8 << 20), third);
@@ -412,7 +417,7 @@ mod tests {
         }
     }
 
-    /// A model with gradients of three sizes, so many older tensors as large as each, and one of another size.
+    /// A model with gradients of three sizes, this many older tensors of each size, and one of another size.
     fn beside(number: u32, gradients: &Gradients) -> Vec<(OlderCopy, usize)> {
         let sizes = [(8, 4 * number), (16, 2 * number), (24, number), (5, 1)];
         kinds(&sizes, gradients, 8)
@@ -436,9 +441,9 @@ mod tests {
         };
         assert_eq!(beside(1, &adam()), [(Parameter, 4)]);
         assert_eq!(beside(3, &adam()), [(Parameter, 4), (Moment, 8)]);
-        // A teacher and a momentum, as well.
+        // It could also be a teacher and a momentum.
         assert_eq!(beside(3, &unseen), [(Parameter, 4), (SecondModel, 8)]);
-        // A reference, a teacher, an average: one model more.
+        // A reference, a teacher or an average: one more model.
         let with_reference = [(Parameter, 4), (SecondModel, 4), (LastMoment, 8)];
         assert_eq!(beside(4, &adam()), with_reference);
         assert_eq!(beside(4, &unseen), [(Parameter, 4), (SecondModel, 12)]);
@@ -446,7 +451,7 @@ mod tests {
         assert_eq!(beside(2, &unseen), [(Parameter, 4), (SecondModel, 4)]);
         assert_eq!(beside(2, &sgd), [(Parameter, 4), (Momentum, 4)]);
         assert_eq!(beside(3, &sgd), [(Parameter, 4), (SecondModel, 8)]);
-        // State that is made in the recording is not older.
+        // State made in the recording is not older.
         let made = Gradients {
             state_is_made: true,
             ..adam()
@@ -477,11 +482,11 @@ mod tests {
             ..Gradients::default()
         };
         assert_eq!(kinds(&[(800, 12)], &gradients, 800), [(Shard, 12)]);
-        // The moments have no ends for alignment.
+        // The moments have no padding.
         let sizes = [(800, 4), (796, 8)];
         assert_eq!(kinds(&sizes, &gradients, 800), [(Parameter, 4)]);
         assert_eq!(kinds(&sizes, &gradients, 796), [(Moment, 8)]);
-        // One of them needs none, so that its moments are as large as it is itself.
+        // A shard that needs no padding has moments as large as itself.
         gradients.counts.insert(400, 1);
         let mixed = [&sizes[..], &[(400, 3)]].concat();
         assert_eq!(kinds(&mixed, &gradients, 796), [(Moment, 8)]);

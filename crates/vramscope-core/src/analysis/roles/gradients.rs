@@ -1,5 +1,5 @@
-//! What a recording shows of the gradients of parameters: those that a backward pass leaves, those that hooks drop within
-//! it, and what is added to older ones.
+//! The gradients of parameters that a recording shows: those that a backward pass leaves, those that hooks drop within
+//! it, and tensors that are added to older gradients.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,43 +11,44 @@ use super::signals::Signals;
 use crate::analysis::time::history::NEVER;
 use crate::ids::AllocationId;
 
-/// Largest size of scalars: losses and counters have it, and so no gradient is told by it.
+/// Largest size of scalars. Losses and counters are this small, so it identifies no gradient.
 const SCALAR_BYTES: u64 = 8;
 
-/// The size of a counter of steps on the device, a scalar in full precision.
+/// The size of a step counter on the device, a scalar in full precision.
 const COUNTER_BYTES: u64 = 4;
 
-/// How many allocations have each size.
+/// Number of allocations by size.
 pub(super) type SizeCounts = HashMap<u64, u32>;
 
-/// What the recording shows of gradients, and of who else has some.
+/// Gradients in the recording, and the circumstances.
 #[derive(Debug, Default)]
 pub(super) struct Gradients {
-    /// How many there are. If they are older, how many tensors are added to some, and perhaps a few others.
+    /// Number by size. If gradients are older, the number of tensors that are added to them, and perhaps a few others.
     pub counts: SizeCounts,
-    /// Whether they are older than the recording and never freed, so that only what is added to them is seen.
+    /// Whether gradients are older than the recording and never freed, so that only additions to them are seen.
     pub are_older: bool,
     /// Whether several ranks train together, so that gradients may lie in buckets.
     pub have_ranks: bool,
     /// Whether the optimizer keeps two moments of each parameter, as Adam does.
     pub have_moments: bool,
-    /// Whether an optimizer is seen that keeps at most one.
+    /// Whether an optimizer was seen that keeps at most one moment.
     pub have_momentum: bool,
-    /// Whether the optimizer makes its state in the recording, so that none is older.
+    /// Whether the optimizer makes its state in the recording, so that no state is older.
     pub state_is_made: bool,
-    /// Whether no backward pass leaves gradients, so that they lie in buckets if nothing older leaves room for them.
+    /// Whether no backward pass leaves gradients, so that they are in buckets unless older memory has room for them.
     pub lie_in_buckets: bool,
-    /// Whether each rank has a shard of each parameter, so that what it keeps may have any size.
+    /// Whether each rank has a shard of each parameter, so that optimizer state may have any size.
     pub are_sharded: bool,
 }
 
 impl RoleEvidence<'_> {
-    /// What there is of gradients: those that a backward pass leaves, or those that hooks drop within it, or else what it
-    /// adds to older ones. Only sizes of `older` rows, which are never freed, can be of the latter.
+    /// The gradients that a backward pass leaves, or those that hooks drop within it, or else those that are older and
+    /// added to. The latter can only have sizes of `older` rows, which are never freed.
     pub(super) fn gradients(&self, rules: &[RuleId], older: &[u32]) -> Gradients {
         let table = &self.history.allocations;
         let gradients = self.gradients_seen(rules, older);
-        // Adam's fused form allocates nothing, so that no stack may show it, but counts the steps of each parameter on the device.
+        // Adam's fused form allocates nothing, so no stack may show it, but it counts the steps of each parameter on
+        // the device.
         let sizes = older.iter().map(|&row| table.bytes[row as usize]);
         let counters = sizes.filter(|&bytes| bytes == COUNTER_BYTES).count();
         let number: u32 = gradients.counts.values().sum();
@@ -59,7 +60,7 @@ impl RoleEvidence<'_> {
 
     fn gradients_seen(&self, rules: &[RuleId], older: &[u32]) -> Gradients {
         let table = &self.history.allocations;
-        // A buffer that holds all of them has the size of none.
+        // A buffer for all gradients does not have the size of any single one.
         let is_own = |row: &usize| {
             let flat = Signals::FLAT_GRADIENTS.and(Signals::COALESCED);
             let is_scalar = table.bytes[*row] <= SCALAR_BYTES;
@@ -90,7 +91,7 @@ impl RoleEvidence<'_> {
             state_is_made: seen > 0 && state_bytes >= seen,
             ..gradients
         };
-        // What hooks free or add before it is sharded has no size of the shards.
+        // A tensor that hooks free or add before it is sharded does not have the size of a shard.
         if gradients.are_sharded {
             return gradients;
         }
@@ -116,8 +117,8 @@ impl RoleEvidence<'_> {
         }
     }
 
-    /// How many gradients of each size hooks drop within a backward pass, and how many are added to others: of all steps
-    /// the most. Where stacks do not show autograd, either may be anything else that it makes.
+    /// The number of gradients by size that hooks drop within a backward pass, and that are added to others; the
+    /// maximum over all steps. If stacks do not show autograd, either may be anything else that autograd makes.
     fn unseen_gradients(&self, rules: &[RuleId], older: &[u32]) -> [SizeCounts; 2] {
         let table = &self.history.allocations;
         let older_sizes = older.iter().map(|&row| table.bytes[row as usize]);
@@ -160,9 +161,9 @@ impl RoleEvidence<'_> {
         })
     }
 
-    /// How many of some gradients have each size: of those that are live when a backward pass ends, the one with the most.
-    /// A pass in which the recording ends does not count, because some are missing. Where there is no pass at all, those
-    /// that are older than the recording.
+    /// The number of given gradients by size that are live at the end of the backward pass with the most gradients. A
+    /// pass in which the recording ends does not count, because some are missing. Without any pass, counts those that
+    /// are older than the recording.
     fn gradient_counts(&self, rows: Vec<usize>) -> SizeCounts {
         let table = &self.history.allocations;
         let passes = self.phases.ranges.iter();
@@ -193,7 +194,7 @@ fn sum_bytes(counts: &SizeCounts) -> u128 {
         .sum()
 }
 
-/// The first of some ascending moments at which most of the lives, as (born, died), are live; `None` of none.
+/// The first moment with the most live of these lives, given as (born, died); `None` without moments.
 fn most_live(moments: &[u32], lives: impl Iterator<Item = (u32, u32)>) -> Option<u32> {
     let mut changes = vec![0_i64; moments.len() + 1];
     for (born, died) in lives {

@@ -16,7 +16,7 @@ use crate::analysis::time::history::{History, NEVER, StackSource};
 use crate::ids::{AllocationId, StackId};
 use crate::model::Context;
 
-/// What roles are inferred from. All belong to the same device of the same snapshot.
+/// The evidence for roles, all from the same device of the same snapshot.
 #[derive(Clone, Copy)]
 pub struct RoleEvidence<'a> {
     /// The file.
@@ -25,19 +25,19 @@ pub struct RoleEvidence<'a> {
     pub history: &'a History,
     /// Its phases.
     pub phases: &'a Phases,
-    /// What stacks tell.
+    /// What stacks reveal.
     pub signals: &'a StackSignals,
     /// Whether frees have stacks of their own, not those of the allocations.
     pub frees_tell: bool,
 }
 
-/// The rule for each allocation. Linear in events and allocations, but for the allocations older than the recording,
-/// which are sorted.
+/// The rule for each allocation. Takes linear time in events and allocations, except for sorting allocations older than
+/// the recording.
 #[must_use]
 pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
     let lives = Lives::of(evidence);
     let mut decided = Decided::new();
-    // Unless something uses a model, what stays need not be one.
+    // If nothing uses a model, memory that stays need not be one.
     let mut uses_model = false;
     let rows = 0..evidence.history.allocations.len();
     let rules = rows.map(|row| {
@@ -78,7 +78,8 @@ pub fn infer(evidence: RoleEvidence<'_>) -> Vec<RuleId> {
     rules
 }
 
-/// The rules of lives before, as most allocations live like others. Each life has one place, for which the last wins.
+/// A cache of rules for earlier lives, as most allocations live like others. A life has one slot; the last life in it
+/// wins.
 struct Decided(Vec<Option<(Life, RuleId)>>);
 
 impl Decided {
@@ -99,18 +100,18 @@ impl Decided {
     }
 }
 
-/// What is known of each allocation, made when asked for: it is large, and needed for a moment.
+/// What is known about each allocation. Created on demand: it is large, and needed only for a short time.
 struct Lives<'a> {
     evidence: RoleEvidence<'a>,
-    /// The role that the file records for each.
+    /// The role of each allocation in the file.
     recorded: Vec<Option<Role>>,
     /// Whether the recording has a phase of each kind.
     program: [bool; 3],
-    /// The sizes of what is not freed at once; `None` where workspaces are seen otherwise.
+    /// Sizes of allocations that are not freed at once; `None` if workspaces can be recognised otherwise.
     longer_sizes: Option<HashSet<u64>>,
-    /// The sizes of what is gathered of sharded parameters.
+    /// Sizes of gathered parameters that are sharded.
     gathered_sizes: HashSet<u64>,
-    /// What forward passes of a program without a backward pass make for later ones.
+    /// Memory that the forward passes of a program without a backward pass make for later ones.
     kept: Kept,
 }
 
@@ -159,7 +160,7 @@ impl<'a> Lives<'a> {
 }
 
 impl RoleEvidence<'_> {
-    /// When the program gave an allocation back, as a moment; [`NEVER`] if it did not.
+    /// The moment at which the program freed an allocation; [`NEVER`] if it did not.
     pub(super) fn end_moment(&self, row: usize) -> u32 {
         let table = &self.history.allocations;
         table.free_requested[row].min(table.died[row])
@@ -179,7 +180,8 @@ impl RoleEvidence<'_> {
         let most = u32::from(Life::MOST_PASSES);
         let when = |place: Place| self.phases.phase(place).map_or(When::Between, When::In);
         let mut made = self.made(row);
-        // Of operators alone, what torch calls the range around them tells that an optimizer called them.
+        // Operators do not name their caller, but the name of torch's range around them shows that an optimizer called
+        // them.
         if self.signals.are_operators() && when(from) == When::In(Phase::Optimizer) {
             made = made.and(Signals::STEP);
         }
@@ -211,7 +213,7 @@ impl RoleEvidence<'_> {
         }
     }
 
-    /// What there is of gradients, and with them what sizes tell of each undecided row.
+    /// The gradients, and what sizes, compared with them, reveal about each undecided row.
     fn older(
         &self,
         rules: &[RuleId],
@@ -223,13 +225,13 @@ impl RoleEvidence<'_> {
         let older = undecided.iter().filter(stays);
         let mut older: Vec<u32> = older.map(|&row| row as u32).collect();
         let mut gradients = self.gradients(rules, &older);
-        // What is freed at the end may as well be a batch or an output, unless it is as large as a gradient.
+        // Memory freed at the end may as well be a batch or an output, unless it is as large as a gradient.
         older.retain(|&row| {
             let is_kept = self.end_moment(row as usize) == NEVER;
             is_kept || gradients.counts.contains_key(&table.bytes[row as usize])
         });
         let mut copy_of = vec![None; undecided.len()];
-        // If nothing happens, the stacks of parameters show that memory without one is something else.
+        // If nothing happens, parameters have stacks that show it, so memory without a stack is something else.
         let shows_models = self.phases.ranges.is_empty()
             && rules.iter().any(|rule| rule.role() == Role::Parameter);
         if (uses_model && !shows_models) || !gradients.counts.is_empty() {
@@ -244,20 +246,20 @@ impl RoleEvidence<'_> {
         (copy_of, gradients)
     }
 
-    /// Whether it is live when the last phase ends, be it freed afterwards, as some programs do before they end.
+    /// Whether it is live when the last phase ends, even if it is freed afterwards, as some programs do before they
+    /// end.
     pub(super) fn outlives_phases(&self, row: usize) -> bool {
         let last = self.phases.ranges.last().map_or(NEVER, |range| range.to);
         self.end_moment(row) > last || self.end_moment(row) == NEVER
     }
 
-    /// The stack of the code that made it.
     pub(super) fn stack(&self, row: usize) -> StackId {
         self.history
             .stack(self.snapshot, AllocationId::from_index(row))
             .0
     }
 
-    /// What the code that made it tells.
+    /// What the stack that made it reveals.
     pub(super) fn made(&self, row: usize) -> Signals {
         let id = AllocationId::from_index(row);
         let (stack, source) = self.history.stack(self.snapshot, id);
@@ -268,7 +270,7 @@ impl RoleEvidence<'_> {
         }
     }
 
-    /// The place in which it ended, by the moment.
+    /// The place that contains a moment of death.
     pub(super) fn end(&self, end: u32) -> Place {
         if end == NEVER {
             NEVER_PLACE
@@ -277,7 +279,7 @@ impl RoleEvidence<'_> {
         }
     }
 
-    /// What the code that freed it tells.
+    /// What the stack that freed it reveals.
     pub(super) fn freed(&self, id: AllocationId) -> Signals {
         if !self.frees_tell {
             return Signals::NONE;

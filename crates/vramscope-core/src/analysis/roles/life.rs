@@ -21,11 +21,11 @@ pub(super) enum When {
 /// What is known about an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Life {
-    /// The role that the file records.
+    /// The role in the file.
     pub recorded: Option<Role>,
-    /// What code made it; nothing if unknown.
+    /// What the code that made it reveals; nothing if unknown.
     pub made: Signals,
-    /// What code freed it; nothing if unknown.
+    /// What the code that freed it reveals; nothing if unknown.
     pub freed: Signals,
     pub born: When,
     pub died: When,
@@ -33,49 +33,50 @@ pub(super) struct Life {
     pub is_short: bool,
     /// Whether its free is the event after its birth.
     pub is_instant: bool,
-    /// Whether it is freed at once, and nothing that lives longer has its size. Only looked for in programs with
-    /// convolutions whose stacks do not show what libraries of kernels do.
+    /// Whether it is freed at once, and no longer-lived allocation has its size. Computed only for programs with
+    /// convolutions whose stacks do not show the work of kernel libraries.
     pub is_scratch_sized: bool,
-    /// Whether sharded parameters are gathered in memory of this size.
+    /// Whether sharded parameters are gathered into memory of this size.
     pub is_gathered_sized: bool,
     /// Whether it was born in the phase with which the recording ends.
     pub is_in_last: bool,
-    /// Number of ranges of each phase from its birth to its death, both included; [`Life::MOST_PASSES`] stands for more.
+    /// Number of ranges of each phase from its birth to its death, both included; [`Life::MOST_PASSES`] stands for
+    /// more.
     pub passes: [u8; 3],
     /// Whether cuBLAS's workspace has this size.
     pub is_workspace_sized: bool,
     /// Whether gradients of parameters have this size.
     pub is_gradient_sized: bool,
-    /// Whether autocast may have converted a parameter to it, by its code and its size.
+    /// Whether it may be a parameter converted by autocast, by its code and size.
     pub is_cast: bool,
-    /// Whether it is one of larger and larger allocations of the same code, forward pass by forward pass, or replaced by one.
+    /// Whether it is one of ever larger allocations by the same code from pass to pass, or was replaced by one.
     pub grows: bool,
-    /// Whether the same code made one more of its size before it was freed, and no other.
+    /// Whether the same code made exactly one more allocation of its size before it was freed.
     pub is_replaced: bool,
-    /// Whether constructors made as many of its size in one place as in another, and several.
+    /// Whether constructors made equally many allocations of its size in two places, and several in each.
     pub is_paired: bool,
-    /// Whether it is a bucket, and gradients are known to lie in buckets.
+    /// Whether it is a bucket, and gradients are known to be in buckets.
     pub is_of_gradients: bool,
-    /// What sizes tell of memory from before the recording.
+    /// What sizes reveal about memory from before the recording.
     pub copy: Option<OlderCopy>,
     /// Whether the recording has a phase of each kind.
     pub program: [bool; 3],
 }
 
 impl Life {
-    /// No rule tells more passes apart.
+    /// No rule distinguishes more passes than this.
     pub(super) const MOST_PASSES: u8 = FEW_PASSES + 1;
 
     pub(super) fn passes(&self, phase: Phase) -> u8 {
         self.passes[phase as usize]
     }
 
-    /// A number that differs for most lives.
+    /// A hash, different for most lives.
     pub(super) fn mixed(&self) -> u32 {
         let [forward, backward, optimizer] = self.passes;
         let passes = u32::from_le_bytes([forward, backward, optimizer, self.is_short.into()]);
         let signals = self.made.folded() ^ self.freed.folded().rotate_left(16);
-        // Multiplied by odd numbers from the golden ratio, of which the upper bits depend on all bits.
+        // Multiplied by odd numbers from the golden ratio, whose products have upper bits that depend on all bits.
         (signals.wrapping_mul(0x9E37_79B9) ^ passes.wrapping_mul(0x85EB_CA6B)) >> 24
     }
 
@@ -87,7 +88,7 @@ impl Life {
         self.made.has(signals)
     }
 
-    /// Whether it was made in a phase, as its stack or the events around it tell.
+    /// Whether it was made in a phase, according to its stack or the events around it.
     pub(super) fn made_in(&self, phase: Phase) -> bool {
         self.born == When::In(phase)
     }
@@ -109,18 +110,18 @@ impl Life {
         !(self.is_short || self.stays() && self.is_in_last)
     }
 
-    /// Whether its stack shows an optimizer's step that does not merely call other passes.
+    /// Whether its stack shows an optimizer's step that does more than call other passes.
     pub(super) fn made_by_step(&self) -> bool {
         self.made_by(Signals::STEP)
             && !self.made_by(Signals::FORWARD)
             && !self.made_by(Signals::ACCUMULATE)
     }
 
-    /// Whether it was born outside of all phases, in a recording that has some.
+    /// Whether it was born outside of all phases, in a recording with phases.
     pub(super) fn made_outside(&self) -> bool {
         self.born == When::Between && self.program != [false; 3]
     }
 }
 
-/// Most forward passes that read one input of a program without a backward pass.
+/// Most forward passes that read an input in a program without a backward pass.
 pub(super) const FEW_PASSES: u8 = 2;

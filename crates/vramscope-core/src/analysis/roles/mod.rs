@@ -1,9 +1,10 @@
 //! What memory is for: the role of each allocation, and the phases of the program that made it.
 //!
-//! The file rarely says it. So both are inferred, from the functions in stacks, from lifetimes, and from sizes that
-//! recur. Each role comes with the rule that gave it, a sentence, and a confidence; [`Role::Unknown`] is an answer.
+//! Files rarely record either. So both are inferred from the functions in stacks, from lifetimes, and from recurring
+//! sizes. Each role comes with the rule that gave it, a sentence, and a confidence. The answer may be
+//! [`Role::Unknown`].
 //!
-//! Belongs here: rules over stacks and lifetimes. Does not: groups and reports by role, which treat it as any other
+//! Belongs here: rules over stacks and lifetimes. Does not: groups and reports by role, which treat it like any other
 //! column.
 
 mod copies;

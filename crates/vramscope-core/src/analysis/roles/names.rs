@@ -1,11 +1,12 @@
-//! The names that code has: what functions tell about the purpose of what they allocate.
+//! Names of code: the functions that reveal the purpose of the memory they allocate.
 //!
-//! Only these tables know names. Where files lie is looked at from their package on: folders above it are the user's.
+//! Only these tables know names. Paths are compared only from the package downwards: the folders above belong to the
+//! user.
 
 use super::paths::CodePath;
 use super::signals::Signals;
 
-/// Which functions of a file.
+/// The functions of a file that count.
 pub(super) enum Functions {
     All,
     Named(&'static [&'static str]),
@@ -23,10 +24,10 @@ impl Functions {
     }
 }
 
-/// Any file: the function's name alone tells.
+/// Any file: the function's name is enough.
 const ANY: &[&str] = &["*"];
 
-/// Files of optimizers: torch's, those of known packages, and by the names that users give to theirs.
+/// Files of optimizers: torch's, those of known packages, and files with the names that users give them.
 const OPTIMIZERS: &[&str] = &[
     "torch/optim/*.py",
     "apex/optimizers/*.py",
@@ -44,7 +45,7 @@ const OPTIMIZERS: &[&str] = &[
     "*_optimizer.py",
 ];
 
-/// What functions of Python tell, by the end of their file's path (see [`paths`](super::paths)) and their name.
+/// Signals of Python functions, by the end of their file's path (see [`paths`](super::paths)) and their name.
 pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
     // Optimizers.
     (Signals::STEP, OPTIMIZERS, Named(&["step", "_init_group"])),
@@ -160,7 +161,7 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
         Named(&["_call_impl", "_wrapped_call_impl", "__call__"]),
     ),
     (Signals::FORWARD, &["torch/nn/functional.py"], All),
-    // The optimizer's step of Lightning calls it.
+    // Lightning's optimizer step calls the forward pass.
     (
         Signals::FORWARD,
         &["lightning/pytorch/**", "pytorch_lightning/**"],
@@ -379,10 +380,10 @@ pub(super) const PYTHON: &[(Signals, &[&str], Functions)] = &[
     ),
 ];
 
-/// Functions that make buffers of several roles, told apart by the order of their lines: what lines but the last
-/// make, what the last makes, and what the only one makes that is seen.
+/// Functions that make buffers of several roles, distinguished by the order of their lines: the signals of all lines
+/// but the last, of the last line, and of a line if it is the only one seen.
 pub(super) const BUFFERS: &[(&str, &str, [Signals; 3])] = &[
-    // All parameters, where the optimizer is distributed; then all gradients.
+    // All parameters, if the optimizer is distributed; then all gradients.
     (
         "param_and_grad_buffer.py",
         "__init__",
@@ -404,7 +405,7 @@ pub(super) const BUFFERS: &[(&str, &str, [Signals; 3])] = &[
         "_setup_for_real_optimizer",
         [Signals::STATE, Signals::FLAT_GRADIENTS, Signals::STATE],
     ),
-    // A bucket, into which gradients are collected; then the rank's part of all gradients.
+    // A bucket that collects gradients; then the rank's part of all gradients.
     (
         "deepspeed/runtime/zero/stage3.py",
         "_setup_for_real_optimizer",
@@ -414,7 +415,7 @@ pub(super) const BUFFERS: &[(&str, &str, [Signals; 3])] = &[
             Signals::FLAT_GRADIENTS,
         ],
     ),
-    // Buckets, into which gradients are collected.
+    // Buckets that collect gradients.
     (
         "deepspeed/runtime/zero/stage_1_and_2.py",
         "backward",
@@ -427,10 +428,10 @@ pub(super) const BUFFERS: &[(&str, &str, [Signals; 3])] = &[
     ),
 ];
 
-/// Functions of other languages by a part of their name.
+/// Functions of other languages, by a part of their name.
 pub(super) const NATIVE: &[(Signals, &str)] = &[
     (Signals::BACKWARD, "torch::autograd::Engine::"),
-    // What torch.profiler calls the running of a node of the graph.
+    // The name that torch.profiler gives to the execution of a node of the graph.
     (Signals::BACKWARD, "autograd::engine::evaluate_function"),
     (Signals::ACCUMULATE, "torch::autograd::AccumulateGrad"),
     (Signals::STEP, "torch::optim::"),
@@ -446,7 +447,7 @@ pub(super) const NATIVE: &[(Signals, &str)] = &[
     (Signals::AUTOCAST, "at::autocast::cached_cast"),
 ];
 
-/// The row of [`BUFFERS`] that a function has, if any.
+/// The row of a function in [`BUFFERS`], if any.
 pub(super) fn buffers(name: &str, path: &CodePath<'_>) -> Option<usize> {
     BUFFERS
         .iter()

@@ -1,26 +1,26 @@
-//! What the order of addresses tells of memory that is older than the recording and never freed.
+//! What the order of addresses reveals about memory that is older than the recording and never freed.
 //!
-//! The allocator serves a program's requests at ascending addresses, as long as nothing is freed. A model is made layer by
-//! layer, so that its weights lie among weights of other sizes, layer after layer; a cache of keys and values is made at
-//! once, so that its parts lie side by side. A second model that is made after the first repeats the sizes of all its small
-//! tensors in their order, as no optimizer's state does: Adam makes two moments of each parameter in turn.
+//! The allocator serves a program's requests at ascending addresses, as long as nothing is freed. A model is made layer
+//! by layer, so each weight is followed by weights of other sizes; a cache of keys and values is made at once, so its
+//! parts are side by side. A second model made after the first repeats the sizes of all its small tensors in order.
+//! Optimizer state does not: Adam makes the two moments of each parameter in turn.
 
 use std::collections::{HashMap, HashSet};
 
 use super::gradients::SizeCounts;
 use crate::analysis::time::history::AllocationTable;
 
-/// PyTorch's allocator keeps requests of up to so many bytes in segments of their own.
+/// PyTorch's allocator keeps requests of up to this many bytes in segments of their own.
 const SMALL_BYTES: u64 = 1 << 20;
-/// Most tensors of one size that lie side by side in a layer, as queries, keys, values and outputs do, on average over a model.
+/// Most tensors of one size side by side in a layer, such as queries, keys, values and outputs, averaged over a model.
 const MOST_IN_RUN: u32 = 6;
-/// Small tensors that fill a segment in the order in which they are made.
+/// Tensors this small fill a segment in the order in which they are made.
 const TINY_BYTES: u64 = 64 << 10;
-/// Fewest tiny tensors of a model whose order is no chance.
+/// Fewest tiny tensors of a model whose order cannot be chance.
 const FEWEST_TINY: usize = 8;
 
-/// The sizes of what may be a cache as well as weights, in a program of which no gradient is seen: what does not lie among
-/// weights of other sizes, as layers do, if there are layers that do, or else holds more than all others.
+/// The sizes of tensors that may be caches as well as weights, in a program without visible gradients: those not among
+/// weights of other sizes, as layers are, if there are layers; else those that hold more than all others.
 pub(super) fn may_be_caches(table: &AllocationTable, rows: &[u32]) -> HashSet<u64> {
     let sizes = in_order(table, rows, |bytes| bytes > SMALL_BYTES);
     let mut classes: HashMap<u64, [u32; 2]> = HashMap::new();
@@ -51,8 +51,8 @@ pub(super) fn may_be_caches(table: &AllocationTable, rows: &[u32]) -> HashSet<u6
     caches.map(|(&bytes, _)| bytes).collect()
 }
 
-/// How many models lie one after another, by their tiny tensors: how often the same sizes follow in the same order, from the
-/// lowest address up, as many of each as there are gradients. 0 if the order tells nothing.
+/// Number of models one after another, by their tiny tensors: how often the same sizes follow in the same order, from
+/// the lowest address up, with as many of each size as there are gradients. 0 if the order shows none.
 pub(super) fn models(table: &AllocationTable, rows: &[u32], gradients: &SizeCounts) -> u32 {
     let is_tiny = |bytes: u64| bytes <= TINY_BYTES && gradients.contains_key(&bytes);
     let sizes = in_order(table, rows, is_tiny);
@@ -68,7 +68,7 @@ pub(super) fn models(table: &AllocationTable, rows: &[u32], gradients: &SizeCoun
     for &bytes in first {
         *counts.entry(bytes).or_default() += 1;
     }
-    // Where all have one size, any order is the same.
+    // If all have one size, any order is the same.
     let is_model = counts.len() > 1
         && counts
             .iter()
@@ -96,7 +96,6 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A table with allocations of these sizes at ascending addresses, and their rows.
     fn of_sizes(sizes: &[u64]) -> (AllocationTable, Vec<u32>) {
         let mut table = AllocationTable::default();
         for &bytes in sizes {
@@ -121,10 +120,10 @@ mod tests {
         let layers = |number: usize| [32, 32, 32, 32, 86, 86, 86].repeat(number);
         let model = [&[250][..], &layers(8), &[250]].concat();
         assert!(caches(&model).is_empty());
-        // Keys and values of each layer, between the weights and what was made later.
+        // Keys and values of each layer, between the weights and later allocations.
         let served = [&model[..7], &[64; 16], &model[7..]].concat();
         assert_eq!(caches(&served), [64]);
-        // One cache for all layers, larger than a table of words would be.
+        // A single cache for all layers, larger than an embedding would be.
         let alone = [&model[..], &[6000]].concat();
         assert_eq!(caches(&alone), [6000]);
         assert!(caches(&[&model[..], &[500]].concat()).is_empty());
@@ -143,7 +142,7 @@ mod tests {
         };
         let pairs: Vec<u64> = model.iter().flat_map(|&bytes| [bytes; 2]).collect();
         assert_eq!(found(&[&model, &pairs]), 1);
-        // Whatever else lies between is no part of them.
+        // Other tensors in between are not part of the models.
         assert_eq!(found(&[&model, &[90 * MIB, 12], &model, &pairs]), 2);
         assert_eq!(found(&[&model, &model, &model]), 3);
         assert!(found(&[&pairs, &pairs]) < 2);

@@ -1,16 +1,16 @@
-//! Patterns of paths of code: whole components, from the file's name upwards, and never beyond the package.
+//! Patterns of code paths: whole components, from the file's name upwards, and never beyond the package.
 //!
-//! `torch/optim/*.py` is any file in the folder `optim` of the package `torch`, wherever that is installed;
-//! `*_optimizer.py` is any file with such a name; `deepspeed/runtime/**` is any file below that folder. What stands above
-//! `site-packages` or `dist-packages` is where somebody put things, and is not looked at.
+//! `torch/optim/*.py` is any file in the folder `optim` of the package `torch`, wherever it is installed;
+//! `*_optimizer.py` is any file with such a name; `deepspeed/runtime/**` is any file below that folder. Components
+//! above `site-packages` or `dist-packages` depend on the machine and are ignored.
 
 /// The folders into which packages are installed.
 const INSTALLED: [&str; 2] = ["site-packages", "dist-packages"];
 
-/// Most components of a path that are looked at.
+/// Most components of a path that are compared.
 const MOST_PARTS: usize = 24;
 
-/// The components of a file's path, its name first, up to where packages are installed.
+/// The components of a file's path, its name first, up to the folder of installed packages.
 pub(super) struct CodePath<'a>(Vec<&'a str>);
 
 impl<'a> CodePath<'a> {
@@ -20,7 +20,8 @@ impl<'a> CodePath<'a> {
         Self(parts.take(MOST_PARTS).collect())
     }
 
-    /// Whether it ends as a pattern says. `*` stands for any text in a component, `**` at the end for any file below.
+    /// Whether the path ends as a pattern says. `*` stands for any text in a component, `**` at the end for any file
+    /// below.
     pub(super) fn fits(&self, pattern: &str) -> bool {
         match pattern.strip_suffix("/**") {
             Some(folder) => (1..self.0.len()).any(|above| ends_with(&self.0[above..], folder)),
@@ -35,7 +36,7 @@ fn ends_with(parts: &[&str], pattern: &str) -> bool {
     wanted.all(|wanted| parts.next().is_some_and(|part| is_like(part, wanted)))
 }
 
-/// Whether a component is like one of a pattern, in which `*` stands for any text.
+/// Whether a component matches one of a pattern, in which `*` stands for any text.
 fn is_like(part: &str, wanted: &str) -> bool {
     let mut pieces = wanted.split('*');
     let first = pieces.next().unwrap_or_default();

@@ -1,11 +1,10 @@
-//! The phases of a training or inference program, inferred from the stacks of its events: forward, backward,
-//! optimizer.
+//! The phases of a training or inference program, inferred from the stacks of its events: forward, backward, optimizer.
 //!
-//! Each event with a telling stack is in a phase. Neighbours of the same phase make a range. Where stacks are of
-//! Python only, the backward pass has none: its thread runs no Python. Then events without a stack are its events once
-//! Python has started it; where no stack shows that but the program trains, they are after a forward pass. Events
-//! without any stack, or of whose stack only operators are known, are in the phase that the innermost annotation around
-//! them names.
+//! Each event with an informative stack is in a phase. Neighbours of the same phase make a range. If stacks are
+//! Python-only, the backward pass has none: its thread runs no Python. Events without a stack then belong to it once
+//! Python has started it; if no stack shows the start but the program trains, they belong to it after a forward pass.
+//! Events without any stack, or with only operators on it, are in the phase named by the innermost annotation around
+//! them.
 
 use super::signals::{Signals, StackSignals};
 use crate::Snapshot;
@@ -16,16 +15,16 @@ pub use crate::analysis::time::phase::{Phase, PhaseRange};
 use crate::model::Action;
 use crate::sorting::SortFew;
 
-/// A place among the phases: `2 i + 1` is in range `i`, `2 i` between it and the one before.
+/// A position among the phases: `2 i + 1` is in range `i`, `2 i` is between it and the previous range.
 pub(super) type Place = u32;
 
-/// The place of what never ends.
+/// The place of an end that never comes.
 pub(super) const NEVER_PLACE: Place = u32::MAX;
 
-/// Moments for which the ranges are looked up at once.
+/// Number of moments per entry of the index of ranges.
 const BLOCK: usize = 256;
 
-/// Fewer forward passes are no loop.
+/// Fewer forward passes do not make a loop.
 const FEWEST_PASSES: usize = 4;
 
 /// The phases of a device in order of time, without overlaps.
@@ -33,7 +32,7 @@ const FEWEST_PASSES: usize = 4;
 pub struct Phases {
     /// The ranges. Two neighbours of the same phase are both [`Phase::Forward`], with other code between them.
     pub ranges: Vec<PhaseRange>,
-    /// For each phase, the number of its ranges before each range, and at last of all.
+    /// For each phase, the number of its ranges before each range, and finally the total.
     counts: [Vec<u32>; 3],
     /// For each [`BLOCK`] of moments, the number of ranges that end before it.
     ended: Vec<u32>,
@@ -42,7 +41,8 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// The moments before the forward passes of a program that has several and no other phase; `None` of other programs.
+    /// The moments before the forward passes of a program with several of them and no other phase; `None` for other
+    /// programs.
     #[must_use]
     pub fn forward_passes(&self) -> Option<Vec<u32>> {
         let is_forward = |range: &PhaseRange| range.phase == Phase::Forward;
@@ -50,8 +50,8 @@ impl Phases {
         are_alone.then(|| self.ranges.iter().map(|range| range.from).collect())
     }
 
-    /// Infers the phases of `history`'s device; one pass over its events. `frees_tell` is whether frees have stacks
-    /// of their own, not those of the allocations.
+    /// Infers the phases of `history`'s device in one pass over its events. `frees_tell`: whether frees have stacks of
+    /// their own, not those of the allocations.
     #[must_use]
     pub fn of(
         snapshot: &Snapshot,
@@ -89,13 +89,13 @@ impl Phases {
         ranges.filter(|range| !self.is_named[range.phase as usize])
     }
 
-    /// The phase that a moment is in; `None` between phases. The moment between two belongs to the first.
+    /// The phase of a moment; `None` between phases. The moment between two phases belongs to the first.
     #[must_use]
     pub fn at(&self, moment: u32) -> Option<Phase> {
         self.phase(self.place(moment))
     }
 
-    /// The phase that a moment is in, or else the last one before; `None` before the first.
+    /// The phase of a moment, or else the last one before it; `None` before the first.
     #[must_use]
     pub fn last_at(&self, moment: u32) -> Option<Phase> {
         let last = (self.place(moment) as usize).div_ceil(2).checked_sub(1)?;
@@ -108,7 +108,7 @@ impl Phases {
         self.place(moment) as usize / 2
     }
 
-    /// The peak of each phase that there is, in the order of a training step.
+    /// The peak of each phase in the recording, in the order of a training step.
     #[must_use]
     pub fn peaks(&self, history: &History) -> Vec<PhasePeak> {
         let mut peaks: [Option<PhasePeak>; 3] = [None; 3];
@@ -182,35 +182,33 @@ impl Phases {
     }
 }
 
-/// What an event tells about its phase.
+/// What an event reveals about its phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Hint {
     /// It is in a phase.
     In(Phase),
-    /// It is in a phase if it follows on that: a name alone begins none.
+    /// It is in a phase if it follows that phase: a name alone does not begin one.
     StillIn(Phase),
     /// Code ran that belongs to no phase.
     Outside,
-    /// A free of which is not known what freed it: taken to be in the phase before.
+    /// A free by unknown code; taken to be in the phase before it.
     Same,
     /// Nothing is known.
     Unknown,
 }
 
-/// Reads hints event by event.
 struct Reader<'a> {
     snapshot: &'a Snapshot,
     signals: &'a StackSignals,
     first_event: usize,
-    /// Whether frees have stacks of their own.
     frees_tell: bool,
-    /// Whether the recorded allocations, and the frees, have stacks as a rule.
+    /// Whether most recorded allocations, and most frees, have stacks.
     has_stacks: [bool; 2],
     /// Whether a stack of the device shows where a backward pass starts.
     shows_starts: bool,
     /// Whether some stack shows training.
     trains: bool,
-    /// Whether the thread of autograd, of which Python's stacks show nothing, may run now.
+    /// Whether autograd's thread, which Python's stacks do not show, may be running.
     may_be_autograd: bool,
 }
 
@@ -276,7 +274,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What code of training alone does.
+/// Signals that only training gives.
 const TRAINING: Signals = Signals::STARTS_BACKWARD
     .and(Signals::BACKWARD)
     .and(Signals::RECOMPUTE)
@@ -295,7 +293,7 @@ fn kind(action: Action) -> Option<usize> {
     }
 }
 
-/// The phase that a stack tells. An optimizer's step may call the other passes as its closure, and the backward pass
+/// The phase that a stack shows. An optimizer's step may call the other passes as its closure, and the backward pass
 /// repeats parts of the forward pass.
 pub(super) fn phase_of(signals: Signals) -> Option<Phase> {
     if signals.has(Signals::BACKWARD) || signals.has(Signals::RECOMPUTE) {
@@ -309,11 +307,11 @@ pub(super) fn phase_of(signals: Signals) -> Option<Phase> {
     }
 }
 
-/// Ranges that grow by one event after the other.
+/// Ranges under construction, event by event.
 #[derive(Default)]
 struct Ranges {
     done: Vec<PhaseRange>,
-    /// Whether code ran since the last range that belongs to no phase.
+    /// Whether code that belongs to no phase ran since the last range.
     is_interrupted: bool,
     /// Whether no stack shows a forward pass.
     is_without_modules: bool,
@@ -321,8 +319,8 @@ struct Ranges {
 
 impl Ranges {
     /// Whether other code between two events of a phase divides it. Other threads may interrupt a pass, but between two
-    /// forward passes without a backward pass the program does something with the first one's outputs. A forward pass that
-    /// runs no modules is other code, too.
+    /// forward passes without a backward pass the program uses the first one's outputs. A forward pass that runs no
+    /// modules is other code, too.
     fn splits(&self, phase: Phase) -> bool {
         match phase {
             Phase::Forward => true,
@@ -358,7 +356,7 @@ impl Ranges {
     }
 }
 
-/// Annotated ranges whose names tell a phase, cut so that each moment is in the innermost alone, in order of time.
+/// Annotated ranges named after a phase, cut so that each moment is only in the innermost, in order of time.
 fn annotated(snapshot: &Snapshot, lanes: &Lanes) -> Vec<PhaseRange> {
     let lanes = lanes.of_kind(LaneKind::Annotations);
     let ranges = lanes.flat_map(|lane| lane.rows.iter().flatten());
@@ -370,13 +368,13 @@ fn annotated(snapshot: &Snapshot, lanes: &Lanes) -> Vec<PhaseRange> {
     innermost(ranges.filter_map(named).collect())
 }
 
-/// Cuts ranges that overlap: of those around a moment, the one that began last has it.
+/// Cuts overlapping ranges: a moment belongs to the range around it that began last.
 fn innermost(mut ranges: Vec<PhaseRange>) -> Vec<PhaseRange> {
     ranges.sort_few_by_key(|range| (range.from, std::cmp::Reverse(range.to)));
     let mut cut = Vec::new();
     let mut open: Vec<PhaseRange> = Vec::new();
     let mut done = 0;
-    // Closes what ends by a moment, and gives the innermost what lies before it.
+    // Closes the ranges that end by a moment, and gives the time before it to the innermost.
     let mut pass = |open: &mut Vec<PhaseRange>, moment: u32| {
         while let Some(&PhaseRange { phase, to, .. }) = open.last() {
             let end = to.min(moment);
@@ -403,7 +401,7 @@ fn innermost(mut ranges: Vec<PhaseRange>) -> Vec<PhaseRange> {
     cut
 }
 
-/// The phase that a name of the program tells.
+/// The phase in a name given by the program.
 fn named_phase(name: &str) -> Option<Phase> {
     const WORDS: [(&str, Phase); 6] = [
         ("optimizer.step", Phase::Optimizer),
@@ -419,7 +417,7 @@ fn named_phase(name: &str) -> Option<Phase> {
     let lower = name.to_ascii_lowercase();
     let mut phases = WORDS.iter().filter(|(word, _)| lower.contains(word));
     let &(_, phase) = phases.next()?;
-    // "forward_backward" is both, so it tells nothing.
+    // "forward_backward" names both, so it is ambiguous.
     phases.all(|&(_, other)| other == phase).then_some(phase)
 }
 

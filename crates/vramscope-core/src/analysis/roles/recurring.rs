@@ -1,4 +1,4 @@
-//! What many allocations tell together: casts of parameters, and caches that grow.
+//! Evidence from many allocations together: casts of parameters, and growing caches.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,13 +12,13 @@ use super::signals::Signals;
 use crate::analysis::time::history::NEVER;
 use crate::ids::StackId;
 
-/// Weights of norms, and biases, are hardly larger.
+/// Weights of norms, and biases, are rarely larger.
 const LARGEST_VECTOR_BYTES: u64 = 64 << 10;
 
 impl RoleEvidence<'_> {
-    /// What autocast may have converted parameters to: what it or a layer makes in the forward pass, half as large as a
-    /// parameter. Where stacks of Python alone show nothing of autocast, chance must not explain it: several sizes of
-    /// parameters have such halves, at least every second one, and the layers make outputs of other sizes, too.
+    /// Parameters that autocast may have converted: made by autocast or a layer in the forward pass, and half as large
+    /// as a parameter. Python-only stacks do not show autocast; then chance must be excluded: at least two sizes of
+    /// parameters, and at least half of all, have such halves, and the layers also make outputs of other sizes.
     pub(super) fn casts(&self, rules: &[RuleId]) -> Vec<usize> {
         let table = &self.history.allocations;
         let is_shown = !self.signals.is_python_only();
@@ -30,7 +30,7 @@ impl RoleEvidence<'_> {
         if !self.signals.show(maker) {
             return Vec::new();
         }
-        // What is older than the recording, and stays, may be a parameter, whatever else it may be.
+        // Memory that is older than the recording and stays may be a parameter, whatever else it may be.
         let may_be_older = |row: usize| table.born[row] == 0 && self.outlives_phases(row);
         let is_own = |row: &usize| match rules[*row].role() {
             Role::Parameter => {
@@ -60,13 +60,13 @@ impl RoleEvidence<'_> {
         } else {
             self.casts_by_size(halves, others.len(), &sizes)
         };
-        // What does not live to a backward pass is as temporary as what else is made on the way.
+        // A cast that does not live until a backward pass is as temporary as other intermediate results.
         casts.retain(|&row| rules[row].role() == Role::Activation);
         casts
     }
 
-    /// Of what is half as large as parameters, what is no chance. `sizes` are those of parameters, with how many there are,
-    /// and `others` is how much else layers make.
+    /// The allocations half as large as parameters for which chance is excluded. `sizes` is the number of parameters by
+    /// size, `others` the number of other allocations by layers.
     fn casts_by_size(
         &self,
         halves: Vec<usize>,
@@ -87,7 +87,8 @@ impl RoleEvidence<'_> {
             .keys()
             .filter(|&&half| half * 2 > LARGEST_VECTOR_BYTES)
             .count();
-        // Each pass converts a parameter once. Where more have such a size than of most sizes, outputs of layers have it, too.
+        // Each pass converts a parameter once. A size with more allocations per pass than most sizes is also a size of
+        // outputs.
         let mut ratios: Vec<usize> = made
             .iter()
             .map(|(&half, count)| count.div_ceil(sizes[&(half * 2)]))
@@ -109,7 +110,7 @@ impl RoleEvidence<'_> {
         }
     }
 
-    /// What forward passes make that outlives them, in a program without a backward pass; else nothing.
+    /// Memory that forward passes make and that outlives them, in a program without a backward pass; else nothing.
     pub(super) fn kept(self) -> Kept {
         let table = &self.history.allocations;
         let mut kept = Kept::default();
@@ -143,18 +144,18 @@ impl RoleEvidence<'_> {
     }
 }
 
-/// What forward passes make that outlives them.
+/// Memory that forward passes make and that outlives them.
 #[derive(Default)]
 pub(super) struct Kept {
-    /// The stacks that make larger and larger allocations.
+    /// The stacks that make ever larger allocations.
     growth: HashMap<StackId, Growth, RandomState>,
-    /// The sizes of which constructors made as many in one place as in another, and several.
+    /// Sizes that constructors made equally often in two places, and several times in each.
     pairs: HashSet<u64>,
     /// When each stack made allocations of each size.
     births: HashMap<(StackId, u64), Vec<u32>, RandomState>,
 }
 
-/// The sizes that two stacks made equally often, and more than once.
+/// Sizes that two stacks made equally often, and more than once.
 fn pairs(built: HashMap<(u64, StackId), u32>) -> HashSet<u64> {
     let mut counts: Vec<(u64, u32)> = built
         .into_iter()
@@ -168,12 +169,12 @@ fn pairs(built: HashMap<(u64, StackId), u32>) -> HashSet<u64> {
 }
 
 impl Kept {
-    /// Whether constructors made as many of a size in one place as in another, and several.
+    /// Whether constructors made equally many allocations of a size in two places, and several in each.
     pub(super) fn is_paired(&self, bytes: u64) -> bool {
         self.pairs.contains(&bytes)
     }
 
-    /// Whether an allocation is one of larger and larger ones of the same code, or is freed after one was made.
+    /// Whether an allocation is one of ever larger ones by the same code, or is freed after a larger one was made.
     pub(super) fn grows(&self, evidence: RoleEvidence<'_>, row: usize) -> bool {
         if self.growth.is_empty() {
             return false;
@@ -186,7 +187,7 @@ impl Kept {
             || is_replaced && self.growth.contains_key(&evidence.stack(before - 1))
     }
 
-    /// Whether the same code made one more of its size before an allocation was freed, and no other.
+    /// Whether the same code made exactly one more allocation of its size before an allocation was freed.
     pub(super) fn is_replaced(&self, evidence: RoleEvidence<'_>, row: usize) -> bool {
         if self.births.is_empty() {
             return false;
@@ -203,7 +204,7 @@ impl Kept {
     }
 }
 
-/// How often the allocations of a stack became larger, and smaller.
+/// Number of times that the allocations of a stack became larger, and smaller.
 #[derive(Default)]
 struct Growth {
     last: u64,
@@ -218,7 +219,7 @@ impl Growth {
         self.last = bytes;
     }
 
-    /// Whether they became larger several times, and smaller at most when something new began.
+    /// Whether they became larger several times, and smaller only when something new began.
     fn is_steady(&self) -> bool {
         self.more >= 3 && self.more >= 4 * self.less
     }

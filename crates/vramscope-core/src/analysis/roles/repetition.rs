@@ -1,8 +1,9 @@
-//! Steps of programs that have neither names, nor an optimizer, nor a backward pass: the same code again and again.
+//! Steps of programs without names, an optimizer or a backward pass: the same code again and again.
 //!
-//! Code that runs once per step has a stack of its own. Between two of its allocations lies one step, so the stacks in
+//! Code that runs once per step has a stack of its own. Between two of its allocations is one step, so the stacks in
 //! between are nearly the same each time. A loop over layers, or over the files of a checkpoint, looks the same. So the
-//! beginning must not lie within a model, the spans must hold most of the recording, and they must give back what they take.
+//! beginning of a step must not be within a model, the spans must hold most of the recording, and they must free what
+//! they allocate.
 
 use std::collections::HashMap;
 
@@ -18,11 +19,11 @@ use crate::sorting::SortFew;
 const FEWEST: usize = 4;
 /// Fewest allocations of a step.
 const LEAST_ALLOCATIONS: usize = 4;
-/// Of the stacks that occur equally often, so many that came first are looked at.
+/// Number of stacks to try among those that occur equally often, the earliest first.
 const STACKS_PER_COUNT: usize = 4;
 
-/// The moments before which a program begins anew, ascending; none if it does not repeat itself. Of nested loops the
-/// innermost one that holds most of the recording. Linear in events.
+/// The moments before which a program begins anew, ascending; empty if it does not repeat itself. Among nested loops,
+/// the innermost one that holds most of the recording. Takes linear time in events.
 #[must_use]
 pub fn repetitions(snapshot: &Snapshot, history: &History, signals: &StackSignals) -> Vec<u32> {
     let code = Code::of(snapshot, history);
@@ -39,8 +40,8 @@ pub fn repetitions(snapshot: &Snapshot, history: &History, signals: &StackSignal
 struct Code {
     /// The moment after each, and its stack.
     allocs: Vec<(u32, StackId)>,
-    /// For each place the sum of a hash of the stacks before it, wrapping: two spans with the same multiset of stacks have
-    /// the same difference.
+    /// For each place the wrapping sum of a hash of the stacks before it: two spans with the same multiset of stacks
+    /// have the same difference.
     sums: Vec<u64>,
 }
 
@@ -71,7 +72,7 @@ impl Code {
         places.last().map_or(0, |&place| self.moment(place))
     }
 
-    /// For each stack that may begin a step, its places.
+    /// The places of each stack that may begin a step.
     fn candidates(&self, signals: &StackSignals) -> Vec<Vec<usize>> {
         let mut counts: HashMap<StackId, usize> = HashMap::new();
         for &(_, stack) in &self.allocs {
@@ -103,8 +104,8 @@ impl Code {
         candidates
     }
 
-    /// Whether the spans between some places hold half of all allocations, and but for the first, which may set things up,
-    /// are about equally long, half of them with the very same stacks.
+    /// Whether the spans between places hold half of all allocations and, except for the first, which may set things
+    /// up, are about equally long, half of them with exactly the same stacks.
     fn is_regular(&self, places: &[usize]) -> bool {
         let (Some(first), Some(last)) = (places.first(), places.last()) else {
             return false;

@@ -1,4 +1,4 @@
-//! The roles, and how sure one is.
+//! The roles, and how certain they are.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,9 @@ pub enum Role {
     Parameter,
     /// Gradients of parameters.
     Gradient,
-    /// What the optimizer keeps between steps.
+    /// Memory that the optimizer keeps between steps.
     OptimizerState,
-    /// What the forward pass keeps for the backward pass, and outputs.
+    /// Kept by the forward pass for the backward pass; also outputs.
     Activation,
     /// Keys and values of earlier tokens.
     KvCache,
@@ -32,7 +32,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles, in the order in which they are stacked and listed: what stays longest comes first.
+    /// All roles, in the order in which they are stacked and listed: the longest-lived come first.
     pub const ALL: [Self; 10] = [
         Self::Parameter,
         Self::Gradient,
@@ -69,7 +69,7 @@ impl Role {
         self as usize
     }
 
-    /// The role that a user names: `activation`, `activations`, `kv-cache`; `None` if there is none.
+    /// The role in a user's words: `activation`, `activations`, `kv-cache`; `None` for other words.
     #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
@@ -91,11 +91,11 @@ impl Role {
         }
     }
 
-    /// The role that a category of torch's profiler means; `None` if it means none.
+    /// The role meant by a category of torch's profiler; `None` if it has none.
     #[must_use]
     pub(super) fn of_category(category: &str) -> Option<Self> {
         match category {
-            // Gradients of activations, and what autograd needs meanwhile.
+            // Gradients of activations, and intermediate results of autograd.
             "autograd_detail" => Some(Self::Temporary),
             "unknown" => None,
             word => Self::ALL.into_iter().find(|role| role.word() == word),
@@ -103,7 +103,7 @@ impl Role {
     }
 }
 
-/// How sure a role is.
+/// How certain a role is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
@@ -116,7 +116,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// All of them, the least sure first.
+    /// All levels, the least certain first.
     pub const ALL: [Self; 3] = [Self::Guess, Self::Likely, Self::Certain];
 
     /// Its name in all outputs.
@@ -130,14 +130,14 @@ impl Confidence {
     }
 }
 
-/// The role of an allocation, and why.
+/// The role of an allocation, and the reason for it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RoleFinding {
     /// The role.
     pub role: Role,
     /// How sure it is.
     pub confidence: Confidence,
-    /// What was seen, as a sentence.
+    /// The evidence, as a sentence.
     pub because: String,
 }
 

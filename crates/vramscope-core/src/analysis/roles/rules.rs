@@ -1,8 +1,8 @@
-//! The rules by which roles are inferred, as a table. The first rule that holds gives the role.
+//! The rules for inferring roles, as a table. The first rule that holds gives the role.
 //!
-//! What the file records is asked first, then what the stack says by itself, then phases and lifetimes together, and
-//! at last the sizes of what is older than the recording. Each row says in a sentence what was seen; where several
-//! explanations fit, no row claims one.
+//! What the file records comes first, then the stack by itself, then phases and lifetimes together, and finally the
+//! sizes of memory older than the recording. Each row states its evidence in a sentence. If several explanations fit,
+//! no row claims one.
 
 use super::copies::OlderCopy;
 use super::life::{FEW_PASSES, Life};
@@ -16,7 +16,7 @@ pub struct RoleRule {
     pub role: Role,
     /// How sure it is.
     pub confidence: Confidence,
-    /// What was seen, as a sentence.
+    /// The evidence, as a sentence.
     pub because: &'static str,
     pub(super) holds: fn(&Life) -> bool,
 }
@@ -38,7 +38,7 @@ impl RuleId {
         self.rule().role
     }
 
-    /// What the rule says, for whoever does not have the table.
+    /// Its content, for users without the table.
     #[must_use]
     pub fn finding(self) -> RoleFinding {
         let rule = self.rule();
@@ -57,7 +57,7 @@ impl RuleId {
 }
 
 impl RoleRule {
-    /// Whether the file itself says the role.
+    /// Whether the role is recorded in the file.
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         self.because == RECORDED
@@ -92,7 +92,7 @@ pub(super) const CUBLAS_WORKSPACE_BYTES: u64 = 8_519_680;
 
 /// All rules. Earlier ones win.
 static RULES: &[RoleRule] = &[
-    // What the file records.
+    // Recorded in the file.
     rule(Parameter, Certain, RECORDED, |it| {
         it.recorded == Some(Parameter)
     }),
@@ -109,7 +109,7 @@ static RULES: &[RoleRule] = &[
     rule(Temporary, Certain, RECORDED, |it| {
         it.recorded == Some(Temporary)
     }),
-    // What the stack says by itself.
+    // Shown by the stack alone.
     rule(
         Workspace,
         Certain,
@@ -354,7 +354,7 @@ static RULES: &[RoleRule] = &[
         "Made by the forward pass, and live after it.",
         |it| it.made_in(Forward),
     ),
-    // Before and between the phases.
+    // Before and between phases.
     rule(Input, Likely, "Made by code that loads data.", |it| {
         it.made_by(Signals::INPUT) && !it.made_by(Signals::BUILD)
     }),
@@ -425,7 +425,7 @@ static RULES: &[RoleRule] = &[
         "Made after the backward pass, and freed before the next.",
         |it| it.made_outside() && it.passes(Forward) == 0 && it.freed_in(Optimizer),
     ),
-    // What is older than the recording.
+    // Older than the recording.
     rule(
         Gradient,
         Likely,
@@ -525,13 +525,13 @@ static RULES: &[RoleRule] = &[
     rule(Unknown, Guess, "Nothing tells what it is for.", |_| true),
 ];
 
-/// Whether code makes a cache. A function that is named so may also have the model run, to see what memory is left.
+/// Whether code makes a cache. A function named that way may also run the model, to see how much memory is left.
 fn is_cache(code: Signals) -> bool {
     let runs_the_model = code.has(Signals::FORWARD) || code.has(Signals::NAMED_FORWARD);
     code.has(Signals::CACHE) || code.has(Signals::NAMED_CACHE) && !runs_the_model
 }
 
-/// Whether a backward pass made it or frees it, or is to come in a program that trains.
+/// Whether a backward pass made it or frees it, or is still to come in a program that trains.
 fn is_for_backward(life: &Life) -> bool {
     let by_backward = life.made_by(Signals::BACKWARD)
         || life.freed_in(Backward)
@@ -541,7 +541,7 @@ fn is_for_backward(life: &Life) -> bool {
     by_backward || is_in_training
 }
 
-/// Whether it lives no longer than one step of training, or few forward passes without any.
+/// Whether it lives no longer than one step of training or, without training, a few forward passes.
 fn is_for_one_step(life: &Life) -> bool {
     if life.program_has(Backward) {
         life.passes(Optimizer) <= 1
@@ -555,13 +555,12 @@ fn recomputed(life: &Life) -> bool {
     life.made_in(Backward) && recomputes(life.made)
 }
 
-/// Whether code runs a part of the forward pass again. Reentrant checkpoints run a backward pass of their own after that.
+/// Whether code runs a part of the forward pass again. Reentrant checkpoints then run a backward pass of their own.
 fn recomputes(code: Signals) -> bool {
     code.has(Signals::FORWARD)
         || code.has(Signals::RECOMPUTE) && !code.has(Signals::STARTS_BACKWARD)
 }
 
-/// Whether each phase occurs.
 pub(super) fn program(phases: &Phases) -> [bool; 3] {
     Phase::ALL.map(|phase| phases.ranges.iter().any(|range| range.phase == phase))
 }

@@ -1,8 +1,8 @@
-//! What frames tell about the purpose of an allocation, by the tables of [`names`](super::names), and the sum of it for
-//! each stack.
+//! What frames reveal about the purpose of an allocation, by the tables of [`names`](super::names), combined for each
+//! stack.
 //!
-//! A signal says what code was running, not what the memory is for: that follows from signals and lifetimes together,
-//! in [`rules`](super::rules).
+//! A signal says which code was running, not what the memory is for: [`rules`](super::rules) infers that from signals
+//! and lifetimes together.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,12 +16,12 @@ use crate::analysis::code::frames::{by_texts, clip, clip_end, is_python_source};
 use crate::ids::StackId;
 use crate::model::{Action, Profile, ProfileKind};
 
-/// What code was running, as a set.
+/// The kinds of code that were running, as a set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Signals(u64);
 
 impl Signals {
-    /// A number that differs for most sets.
+    /// A hash, different for most sets.
     pub(super) fn folded(self) -> u32 {
         (self.0 ^ (self.0 >> 32)) as u32
     }
@@ -29,11 +29,11 @@ impl Signals {
     pub(super) const NONE: Self = Self(0);
     /// A step of an optimizer.
     pub(super) const STEP: Self = Self(1);
-    /// An optimizer makes, loads or copies what it keeps.
+    /// An optimizer makes, loads or copies its state.
     pub(super) const STATE: Self = Self(1 << 1);
     /// The backward pass.
     pub(super) const BACKWARD: Self = Self(1 << 2);
-    /// The node of autograd that keeps or adds up the gradient of a parameter.
+    /// The autograd node that keeps or adds up the gradient of a parameter.
     pub(super) const ACCUMULATE: Self = Self(1 << 3);
     /// Activation checkpointing runs a part of the forward pass again.
     pub(super) const RECOMPUTE: Self = Self(1 << 4);
@@ -45,7 +45,7 @@ impl Signals {
     pub(super) const SETUP: Self = Self(1 << 7);
     /// A cache of keys and values.
     pub(super) const CACHE: Self = Self(1 << 8);
-    /// Scratch memory of a library of kernels.
+    /// Scratch memory of a kernel library.
     pub(super) const WORKSPACE: Self = Self(1 << 9);
     /// Buffers of collectives.
     pub(super) const COLLECTIVE: Self = Self(1 << 10);
@@ -55,13 +55,13 @@ impl Signals {
     pub(super) const INPUT: Self = Self(1 << 12);
     /// Gradients are dropped.
     pub(super) const ZERO_GRAD: Self = Self(1 << 13);
-    /// Code of Python.
+    /// Python code.
     pub(super) const PYTHON: Self = Self(1 << 14);
-    /// Code that is not of Python.
+    /// Code other than Python.
     pub(super) const NATIVE: Self = Self(1 << 15);
     /// A convolution.
     pub(super) const CONVOLUTION: Self = Self(1 << 16);
-    /// Python starts a backward pass: the program's, or a checkpoint one of its own within it.
+    /// Python starts a backward pass: the program's, or a checkpoint's own within it.
     pub(super) const STARTS_BACKWARD: Self = Self(1 << 17);
     /// Several ranks train a model together.
     pub(super) const RANKS: Self = Self(1 << 18);
@@ -71,11 +71,11 @@ impl Signals {
     pub(super) const FLAT_GRADIENTS: Self = Self(1 << 20);
     /// A function that makes buffers of several roles, see [`BUFFERS`](super::names::BUFFERS).
     pub(super) const BUFFERS: Self = Self(1 << 21);
-    /// A name alone says that a forward pass runs.
+    /// Only by its name, code runs a forward pass.
     pub(super) const NAMED_FORWARD: Self = Self(1 << 22);
-    /// A name alone says that a model is loaded.
+    /// Only by its name, code loads a model.
     pub(super) const NAMED_BUILD: Self = Self(1 << 23);
-    /// Parameters are copied to compute with: to a replica, or out of a quantised form.
+    /// Parameters are copied for computing: to a replica, or from a quantised form.
     pub(super) const COPY: Self = Self(1 << 24);
     /// Autocast converts something.
     pub(super) const AUTOCAST: Self = Self(1 << 25);
@@ -88,13 +88,13 @@ impl Signals {
     /// A layer that multiplies by its weight.
     pub(super) const WEIGHTED: Self = Self(1 << 29);
 
-    /// Through it threads of autograd enter Python: for custom functions, hooks and checkpoints.
+    /// The way in which autograd's threads enter Python: for custom functions, hooks and checkpoints.
     pub(super) const ENTERED: Self = Self(1 << 30);
-    /// Sharded parameters are received, of which copies are made to compute with.
+    /// Sharded parameters are received, to be copied for computing.
     pub(super) const FETCH: Self = Self(1 << 31);
     /// A device gets its part of a batch.
     pub(super) const SCATTER: Self = Self(1 << 32);
-    /// A function is named for a cache of keys and values, which it may only call for.
+    /// A function is named after a cache of keys and values, which it may only call.
     pub(super) const NAMED_CACHE: Self = Self(1 << 33);
     /// Gradients of many parameters are added up in one buffer.
     pub(super) const COALESCED: Self = Self(1 << 34);
@@ -115,14 +115,14 @@ impl Signals {
     }
 }
 
-/// Longest name and path that are looked at, in bytes.
+/// Longest name and path that are examined, in bytes.
 const TEXT_LIMIT_BYTES: usize = 1024;
 
-/// What the functions of a file may tell.
+/// What the functions of a file may reveal.
 enum File {
-    /// Whatever is in the table of names.
+    /// Not Python: the functions that the table `NATIVE` names.
     Native,
-    /// The rows of the tables whose patterns fit its path.
+    /// Python: the rows of the tables whose patterns match its path.
     Python {
         functions: Vec<(Signals, &'static Functions)>,
         buffers: Vec<&'static str>,
@@ -171,12 +171,12 @@ pub struct StackSignals {
     of: Vec<Signals>,
     /// The signals of all frames.
     all: Signals,
-    /// Whether stacks are a profiler's without Python's functions: they name operators, but not who calls them.
+    /// Whether stacks come from a profiler without Python functions: they name operators, but not their callers.
     are_operators: bool,
 }
 
 impl StackSignals {
-    /// Looks once at each file, at each frame, and at each frame of each stack.
+    /// Examines each file, each frame, and each frame of each stack once.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
         let strings = &snapshot.strings;
@@ -219,8 +219,8 @@ impl StackSignals {
         signals
     }
 
-    /// A name alone tells a forward pass where it is usual: more than a tenth of the stacks of forward passes show no call of
-    /// a module, as some programs call `forward` themselves, and some stacks lack frames.
+    /// Lets a name alone stand for a forward pass where that is usual: more than a tenth of the forward stacks show no
+    /// call of a module, as some programs call `forward` directly, and some stacks lack frames.
     fn believe_names(&mut self) {
         let is_named = |signals: &Signals| {
             signals.has(Signals::NAMED_FORWARD) && !signals.has(Signals::FORWARD)
@@ -242,7 +242,7 @@ impl StackSignals {
         self.all = self.all.and(Signals::FORWARD);
     }
 
-    /// Tells the buffers of [`BUFFERS`] apart by the lines that make them.
+    /// Distinguishes the buffers of [`BUFFERS`] by the lines that make them.
     fn tell_buffers(&mut self, snapshot: &Snapshot) {
         let makes = makers(snapshot);
         let stacks = (0..self.of.len()).filter(|&stack| self.of[stack].has(Signals::BUFFERS));
@@ -272,33 +272,32 @@ impl StackSignals {
         self.all.has(any)
     }
 
-    /// Whether stacks name operators alone, so that one without a phase tells nothing.
+    /// Whether stacks name only operators, so that a stack without a phase means nothing.
     pub(super) fn are_operators(&self) -> bool {
         self.are_operators
     }
 
-    /// Whether some stack tells a phase.
     pub(super) fn show_phase(&self, phase: Phase) -> bool {
         self.of
             .iter()
             .any(|&signals| phase_of(signals) == Some(phase))
     }
 
-    /// Whether workspaces of convolutions look like any other memory: no stack of one shows a library that asks for one, as
-    /// stacks of Python alone do not, nor those without the names of functions that libraries keep to themselves.
+    /// Whether workspaces of convolutions look like any other memory, because no stack shows a library that asks for
+    /// one: Python-only stacks do not, nor do stacks without the names of a library's internal functions.
     pub(super) fn hide_workspaces(&self) -> bool {
         let is_told =
             |code: &Signals| code.has(Signals::CONVOLUTION) && code.has(Signals::WORKSPACE);
         self.show(Signals::CONVOLUTION) && !self.of.iter().any(is_told)
     }
 
-    /// Whether stacks hold Python's frames only, so that threads without Python have empty stacks.
+    /// Whether stacks have only Python frames, so that threads without Python have empty stacks.
     pub(super) fn is_python_only(&self) -> bool {
         self.show(Signals::PYTHON) && !self.show(Signals::NATIVE)
     }
 }
 
-/// For each stack whether anything is made there, rather than freed alone.
+/// For each stack, whether it allocates, as opposed to only frees.
 fn makers(snapshot: &Snapshot) -> Vec<bool> {
     let mut makes = vec![true; snapshot.stacks.len()];
     let events = || snapshot.events.action.iter().zip(&snapshot.events.stack);
@@ -320,7 +319,7 @@ fn makers(snapshot: &Snapshot) -> Vec<bool> {
     makes
 }
 
-/// The row of [`BUFFERS`] and the line that a stack's innermost function of Python is in.
+/// The row of [`BUFFERS`] and the line of a stack's innermost Python function.
 fn made_buffer(snapshot: &Snapshot, stack: StackId) -> Option<(usize, u32)> {
     let texts = &snapshot.strings;
     let mut frames = snapshot

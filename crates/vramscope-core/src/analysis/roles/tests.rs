@@ -1,4 +1,4 @@
-//! Small stories, one for each kind of evidence.
+//! Small recordings, one for each kind of evidence.
 
 use super::{Phase, Role};
 use crate::analysis::recording::Recording;
@@ -13,7 +13,7 @@ fn recording(story: &str) -> Recording {
     Recording::of(decode(&bytes[..]).unwrap())
 }
 
-/// The role of whatever is as large as one of the given numbers of MiB; all of a size must have the same.
+/// The role of all allocations with each of these sizes in MiB; those of one size must agree.
 fn roles<const N: usize>(story: &str, sizes: [u64; N]) -> [Role; N] {
     let recording = recording(story);
     let device = recording.device(0).unwrap();
@@ -43,7 +43,7 @@ const STARTS: &str = "train.py:11:<module> > site-packages/torch/_tensor.py:1:ba
 const STEP: &str = "train.py:12:<module> > site-packages/torch/optim/optimizer.py:9:wrapper > site-packages/torch/optim/adam.py:7:step";
 const ZERO_GRAD: &str = "train.py:13:<module> > site-packages/torch/optim/optimizer.py:1:zero_grad";
 
-/// Steps of training with gradients of some sizes in MiB; Adam's step makes and frees as much as they are.
+/// Training steps with gradients of these sizes in MiB; Adam's step makes and frees as much.
 fn steps(count: usize, gradients: &[u64]) -> String {
     let mut story = String::new();
     for step in 0..count {
@@ -60,7 +60,7 @@ fn steps(count: usize, gradients: &[u64]) -> String {
     story
 }
 
-/// So many older allocations of each size.
+/// This many older allocations of each size.
 fn older(copies: usize, sizes: &[u64]) -> String {
     let copies = 0..copies;
     let lines = copies.flat_map(|copy| {
@@ -111,7 +111,7 @@ fn zero_3_gathers_parameters() {
     assert_eq!(roles(&story, [7, 8, 5]), expected);
 }
 
-/// Copies of parameters in full precision, which the optimizer updates, are its state whoever makes them.
+/// Copies of parameters in full precision that the optimizer updates are its state, whoever makes them.
 #[test]
 fn master_weights_are_optimizer_state() {
     let zero = "train.py:1:<module> > site-packages/deepspeed/runtime/zero/stage_1_and_2.py";
@@ -154,7 +154,7 @@ fn a_thread_without_python_is_not_autograd_unless_something_trains() {
         "unrecorded alloc w 90MiB\nalloc a 5MiB {FORWARD}\nalloc x 1MiB\nalloc b 5MiB {FORWARD}\nfree a\nfree x\nalloc c 1MiB {FORWARD}"
     );
     assert_eq!(phases(&infers), [Phase::Forward]);
-    // A thread that decodes data, say, before the program starts a backward pass.
+    // For example, a thread decodes data before the program starts a backward pass.
     let trains = format!(
         "alloc a 5MiB {FORWARD}\nalloc x 2MiB\nalloc b 6MiB {FORWARD}\nalloc one 1MiB {STARTS}\nalloc g 3MiB\nfree a\nfree b\nalloc t 1MiB {STEP}"
     );
@@ -164,7 +164,7 @@ fn a_thread_without_python_is_not_autograd_unless_something_trains() {
         roles(&trains, [5, 6, 3]),
         [Role::Activation, Role::Activation, Role::Gradient]
     );
-    // Where no stack shows the start of a backward pass, it follows the forward pass.
+    // If no stack shows the start of a backward pass, it follows the forward pass.
     let unseen = trains
         .replace(&format!("alloc one 1MiB {STARTS}\n"), "")
         .replace("alloc x 2MiB\n", "");
@@ -188,7 +188,7 @@ fn a_second_model_is_no_optimizer_state() {
     assert_eq!(by_role(&dpo, Role::OptimizerState), 60);
     assert_eq!(by_role(&dpo, Role::Parameter), 30);
     assert_eq!(by_role(&dpo, Role::Unknown), 30);
-    // A reference, and an optimizer whose state is made in the recording.
+    // A reference, and an optimizer that makes its state in the recording.
     let early = steps(2, &sizes)
         .replacen("alloc t0 1MiB", "alloc s0 8MiB", 1)
         .replacen("free t0", "alloc t0 1MiB STEP\nfree t0", 1)
@@ -264,7 +264,7 @@ fn keys_and_values_that_autograd_saves_are_activations() {
     assert_eq!(roles(&generates, [4, 5]), [Role::KvCache, Role::KvCache]);
 }
 
-/// Passes of inference, each with an output that is made from `bytes`, and lives until the next one has made its own.
+/// Passes of inference, each with an output made from `bytes` that lives until the next pass has made its own.
 fn held(bytes: impl Fn(u64) -> u64) -> String {
     let mut story = String::from("unrecorded alloc w 900MiB\n");
     for pass in 0..6 {
@@ -284,7 +284,7 @@ fn what_replaces_its_like_is_an_output_and_what_grows_is_a_cache() {
     assert_eq!(roles(&held(|_| 30), [30]), [Role::Activation]);
     let grown = held(|pass| 30 + pass);
     assert_eq!(roles(&grown, [30, 32, 35]), [Role::KvCache; 3]);
-    // What is kept over many passes may be anything.
+    // Memory kept over many passes may be anything.
     let kept = format!("alloc k 40MiB {FORWARD}\n{}", held(|_| 30));
     assert_eq!(roles(&kept, [40, 30]), [Role::Unknown, Role::Activation]);
 }
@@ -307,7 +307,7 @@ fn data_parallel_copies_parameters() {
     );
 }
 
-/// The optimizer's step of PyTorch Lightning encloses the closure, and with it the passes.
+/// The optimizer step of PyTorch Lightning encloses the closure, and with it the passes.
 #[test]
 fn of_annotations_the_innermost_tells_the_phase() {
     let story = "begin Optimizer.step#AdamW.step\nbegin forward\nalloc a 5MiB\nend forward\nbegin backward\nalloc g 3MiB\nfree a\nend backward\n\
@@ -328,7 +328,7 @@ fn names_alone_count_less() {
     let [buffer, tokens] = roles(&story, [8, 6]);
     assert_eq!(buffer, Role::Unknown);
     assert_ne!(tokens, Role::Parameter);
-    // A function named so is no forward pass where modules are called; where hardly any are, it is.
+    // A function with such a name is not a forward pass if modules are called; if hardly any are called, it is.
     let modules = (20..40).map(|line| {
         format!(
             "alloc a{line} 5MiB {}\n",
@@ -345,7 +345,7 @@ fn names_alone_count_less() {
     assert_eq!(phases(alone), [Phase::Forward]);
 }
 
-/// Weights of layers in the order in which a model makes them, and a cache after them.
+/// Weights of layers in the order in which a model makes them, followed by a cache.
 #[test]
 fn a_cache_from_before_the_recording_is_not_taken_for_weights() {
     let mut story = String::from("unrecorded alloc words 31MiB\n");
@@ -383,7 +383,7 @@ fn what_is_freed_after_the_last_step_was_kept() {
     assert_eq!(state, 60 * MIB);
 }
 
-/// Fused, it allocates nothing in its steps, so that no stack shows it.
+/// Fused Adam allocates nothing in its steps, so no stack shows it.
 #[test]
 fn adam_is_known_by_its_counters() {
     let sizes = [8, 4, 2, 16];
@@ -408,7 +408,7 @@ fn adam_is_known_by_its_counters() {
     assert_eq!(state(0), 0);
 }
 
-/// A sampler that is called by its `forward` within a function named for the cache.
+/// A sampler is called by its own `forward`, within a function named after the cache.
 #[test]
 fn a_name_alone_continues_a_forward_pass() {
     let sizing = "engine.py:1:__init__ > engine.py:2:_initialize_kv_caches";
@@ -424,7 +424,7 @@ fn a_name_alone_continues_a_forward_pass() {
     assert_eq!(phases(&story), [Phase::Forward]);
 }
 
-/// Stacks without the names that libraries keep to themselves show neither cuDNN nor Python.
+/// Stacks without the internal names of libraries show neither cuDNN nor Python.
 #[test]
 fn a_workspace_of_a_convolution_is_known_by_its_size() {
     let conv = "engine.cpp:0:torch::autograd::Engine::thread_main(x) > f.cpp:0:at::_ops::convolution_backward::call(x) > ??:0:??";

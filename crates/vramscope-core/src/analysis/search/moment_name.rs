@@ -12,8 +12,9 @@
 //!         | NAME | NAME[3]                             an annotated range
 //!         | all
 //! ```
-//! At the left end of a range, `NAME` means its start. `*` in a name matches any text. What is around a name's letters,
-//! as in `## forward ##`, may be left out if no name is as written. A name in quotes is taken literally. Case is ignored.
+//! At the left end of a range, `NAME` means its start. `*` in a name matches any text. Characters around a name's
+//! letters, as in `## forward ##`, may be left out if no name matches as written. A name in quotes is taken literally.
+//! Case is ignored.
 
 use std::fmt;
 
@@ -23,7 +24,7 @@ use crate::analysis::time::lanes::{LaneKind, LaneRange};
 use crate::analysis::time::selection::Moments;
 use crate::sorting::SortFew;
 
-/// Why a text could not be resolved to a moment or a range.
+/// The reason why a text could not be resolved to a moment or a range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MomentError {
     message: String,
@@ -105,7 +106,7 @@ pub fn range(text: &str, device: Device<'_>) -> Result<Moments, MomentError> {
     Ok((from, to))
 }
 
-/// The texts on both sides of the first `..` outside quotes; `None` if there is none.
+/// The texts on both sides of the first `..` outside quotes; `None` without one.
 fn split_range(text: &str) -> Option<(&str, &str)> {
     let is_outside = |at: usize| text[..at].matches('"').count().is_multiple_of(2);
     let (at, dots) = text.match_indices("..").find(|&(at, _)| is_outside(at))?;
@@ -188,7 +189,7 @@ fn at_time(us: u64, device: Device<'_>) -> Result<u32, MomentError> {
         ));
     };
     let offset = |time: i64| time.saturating_sub(start).max(0).cast_unsigned();
-    // Times are shown with three digits: one that is rounded up is the end.
+    // Times are shown with three digits, so one that was rounded up is the end.
     let length = times.last().map_or(0, offset);
     if us > length.saturating_add(length / 100) {
         return Err(MomentError::missing(format!(
@@ -203,7 +204,7 @@ fn at_time(us: u64, device: Device<'_>) -> Result<u32, MomentError> {
 struct Named<'a> {
     text: &'a str,
     is_literal: bool,
-    /// Which of the ranges with this name, counted from 1. Negative numbers count from the end, -1 being the
+    /// The index among the ranges with this name, counted from 1. Negative numbers count from the end, -1 being the
     /// last.
     place: Option<i64>,
     edge: Option<Edge>,
@@ -278,8 +279,8 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// All annotated ranges whose name matches, sorted by start, longer ones first; never empty. What decorates a name,
-    /// as in `## forward ##`, need not be written.
+    /// All annotated ranges whose name matches, sorted by start, longer ones first; never empty. Decoration of a name,
+    /// as in `## forward ##`, may be left out.
     fn ranges(&self, device: Device<'_>) -> Result<Vec<LaneRange>, MomentError> {
         let text = self.text;
         let pattern = Pattern {
@@ -314,7 +315,7 @@ fn all<'a>(device: Device<'a>) -> impl Iterator<Item = &'a LaneRange> {
     kinds.flat_map(|lane| lane.rows.iter().flatten())
 }
 
-/// All annotated ranges of whose name this part matches, in the order of the lanes.
+/// All annotated ranges in whose name this part matches, in the order of the lanes.
 fn ranges_named(pattern: &Pattern, device: Device<'_>, part: fn(&str) -> &str) -> Vec<LaneRange> {
     let mut matcher = super::filter::Matcher::new(pattern);
     let mut known = std::collections::HashMap::new();

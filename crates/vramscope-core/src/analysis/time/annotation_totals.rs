@@ -1,6 +1,6 @@
 //! The effect of annotated ranges on live memory, per range and per name.
 //!
-//! Ranges nest, so the totals of different names do not add up to those of the recording.
+//! Ranges nest, so the totals of different names do not add up to the totals of the recording.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,14 +22,14 @@ pub struct RangeUse {
     pub lane: usize,
     /// The range.
     pub range: LaneRange,
-    /// Number of ranges of its lane that enclose it.
+    /// Number of enclosing ranges in its lane.
     pub depth: u32,
-    /// Totals of the live bytes during it.
+    /// Totals of live bytes over the range.
     pub totals: RangeTotals,
 }
 
 impl RangeUse {
-    /// Its duration as far as recorded; `None` without times.
+    /// The recorded part of its duration; `None` without times.
     #[must_use]
     pub fn duration_us(&self) -> Option<u64> {
         let LaneRange {
@@ -40,8 +40,8 @@ impl RangeUse {
     }
 }
 
-/// The ranges for which `is_wanted` holds, in order of their start, the outer ones first. `lanes` and `sums` must be
-/// made from the same history.
+/// The ranges for which `is_wanted` holds, by start, outer ones first. `lanes` and `sums` must come from the same
+/// history.
 #[must_use]
 pub fn range_uses(
     history: &History,
@@ -70,17 +70,17 @@ pub fn range_uses(
 /// All ranges of one kind with the same name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NameUse {
-    /// Their name.
+    /// Their common name.
     pub name: RangeName,
     /// Their kind.
     pub kind: LaneKind,
     /// Number of ranges.
     pub ranges: u64,
-    /// Peak of the live bytes in any of them.
+    /// Peak of the live bytes over all of them.
     pub peak_bytes: u64,
     /// The first moment of that peak.
     pub peak_moment: u32,
-    /// The largest rise of live bytes above the start of any of them.
+    /// The largest rise of live bytes above the start of a range.
     pub rise_bytes: u64,
     /// Bytes allocated in all of them, saturating.
     pub allocated_bytes: u64,
@@ -88,7 +88,7 @@ pub struct NameUse {
     pub freed_bytes: u64,
     /// Number of allocations in all of them.
     pub allocations: u64,
-    /// Total duration; `None` if one of them has no times.
+    /// Total duration; `None` if a range has no times.
     pub duration_us: Option<u64>,
 }
 
@@ -122,7 +122,7 @@ impl NameUse {
         self.duration_us = sum.map(|(sum, more)| sum.saturating_add(more));
     }
 
-    /// Live bytes after each of them minus those before, in all: the bytes that they left behind.
+    /// Live bytes after each range minus live bytes before it, in all: the bytes that the ranges left behind.
     #[must_use]
     pub fn net_bytes(&self) -> i64 {
         let net = i128::from(self.allocated_bytes) - i128::from(self.freed_bytes);

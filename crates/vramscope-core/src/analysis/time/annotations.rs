@@ -13,18 +13,18 @@ use crate::sorting::SortFew;
 /// A named range of time on one device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NamedRange {
-    /// Row of its start in the snapshot's [`annotations`](crate::model::AnnotationTable); of its end if the start was
-    /// lost.
+    /// Row of its start in the snapshot's [`annotations`](crate::model::AnnotationTable), or of its end if the start
+    /// was lost.
     pub mark: u32,
-    /// The name given by the program, e.g. `Optimizer.step#AdamW.step`.
+    /// The program's name for it, e.g. `Optimizer.step#AdamW.step`.
     pub name: StringId,
     /// Device index; -1 if the file has none.
     pub device: i32,
     /// Linux id of the thread that began it, if known.
     pub thread: Option<u64>,
-    /// Its NVTX domain; `None` for the default one.
+    /// Its NVTX domain; `None` for the default domain.
     pub domain: Option<StringId>,
-    /// The stream that orders it; `None` if a thread does.
+    /// The stream in which it is ordered; `None` if that is a thread.
     pub stream: Option<i64>,
     /// Microseconds since the Unix epoch; `None` if the start was overwritten in the ring buffer.
     pub start_us: Option<i64>,
@@ -40,24 +40,24 @@ impl NamedRange {
             && self.end_us.is_none_or(|end| time_us <= end)
     }
 
-    /// Whether its times tell between which events it began and ended.
+    /// Whether its times determine the events between which it began and ended.
     pub(crate) fn is_clear(&self, times: &MomentTimes) -> bool {
         let mut ends = self.start_us.into_iter().chain(self.end_us);
         ends.all(|time| times.is_clear(time))
     }
 }
 
-/// Starts whose end has not come yet, by row of the caller's list of marks.
+/// Starts without an end so far, by row of the caller's list of marks.
 ///
-/// Marks with the same range number belong together. torch writes no such number; then starts and
-/// ends of the same device and name (and thread and domain, if there are any) pair like brackets.
+/// Marks with the same range number belong together. torch writes no such number; then starts and ends of the same
+/// device and name (and thread and domain, if there are any) pair like brackets.
 #[derive(Default)]
 pub(crate) struct OpenRanges {
     by_range: HashMap<u64, usize>,
     by_name: HashMap<Alike, Vec<usize>>,
 }
 
-/// The properties that a start and an end without a number share.
+/// The properties that pair a start with an end if ranges have no number.
 type Alike = (i32, StringId, Option<u64>, Option<StringId>);
 
 impl OpenRanges {
@@ -71,7 +71,7 @@ impl OpenRanges {
         }
     }
 
-    /// Removes and returns the row of the start that an end belongs to.
+    /// Removes the start that belongs to an end, and returns its row.
     pub(crate) fn end(&mut self, mark: &Annotation) -> Option<usize> {
         match mark.range {
             Some(range) => self.by_range.remove(&range),
@@ -90,7 +90,7 @@ fn alike(mark: &Annotation) -> Alike {
     (mark.device, mark.name, mark.thread, mark.domain)
 }
 
-/// The ranges of a snapshot, by device, then by start (unknown starts first), the longer one first.
+/// The ranges of a snapshot, by device, then by start (unknown starts first), then the longer one first.
 #[must_use]
 pub fn named_ranges(snapshot: &Snapshot) -> Vec<NamedRange> {
     let mut open = OpenRanges::default();
@@ -134,10 +134,9 @@ pub fn named_ranges(snapshot: &Snapshot) -> Vec<NamedRange> {
 mod tests {
     use super::*;
 
-    /// Name, thread, start, end.
     type Brief = (String, Option<u64>, Option<i64>, Option<i64>);
 
-    /// A mark: stage, name, time, and where they are known its range and thread.
+    /// A mark: stage, name, time, and its range and thread if known.
     type Mark<'a> = (Stage, &'a str, i64, Option<(u64, u64)>);
 
     fn ranges_of(marks: &[Mark<'_>]) -> Vec<Brief> {
@@ -191,11 +190,11 @@ mod tests {
         let found = ranges_of(&[
             (Start, "step", 10, Some((1, 7))),
             (Start, "step", 11, Some((2, 8))),
-            // Not the one that began last; and on another thread.
+            // Ends the range that began first, on another thread.
             (End, "step", 12, Some((1, 8))),
             (End, "step", 13, Some((3, 9))),
             (End, "step", 14, Some((2, 8))),
-            // Ends once.
+            // A range ends only once.
             (End, "step", 15, Some((2, 8))),
         ]);
         let step = |thread, start, end| ("step".to_owned(), Some(thread), start, Some(end));

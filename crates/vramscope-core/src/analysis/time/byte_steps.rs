@@ -1,8 +1,8 @@
-//! Bytes over time: by moment, and as steps of (first moment, bytes from then on), ascending.
+//! Bytes over time: by moment, or as steps of (first moment, bytes from then on), ascending.
 
 use super::history::NEVER;
 
-/// An allocation's first moment, its first moment no longer live, and its bytes.
+/// First moment of an allocation, first moment at which it is no longer live, bytes.
 pub(crate) type Life = (u32, u32, u64);
 
 /// The live bytes at each of `moments` moments, from births and deaths; saturating.
@@ -15,7 +15,7 @@ pub(crate) fn live_bytes(lives: impl Iterator<Item = Life> + Clone, moments: usi
         return impossible_live_bytes(lives, moments);
     }
     // First the differences, then their running sum in place. Differences may be negative, so arithmetic wraps; the sum
-    // does not, as it is never more than all bytes.
+    // does not, as it never exceeds the sum of all bytes.
     let mut bytes = vec![0_u64; moments];
     for (born, died, size) in lives {
         if let Some(change) = bytes.get_mut(born as usize) {
@@ -33,7 +33,7 @@ pub(crate) fn live_bytes(lives: impl Iterator<Item = Life> + Clone, moments: usi
     bytes
 }
 
-/// [`live_bytes`] of sizes that only a damaged file has, with sums of twice the bits.
+/// [`live_bytes`] for sizes that only a damaged file has, with sums in twice the bits.
 fn impossible_live_bytes(lives: impl Iterator<Item = Life>, moments: usize) -> Vec<u64> {
     let mut changes = vec![0_i128; moments];
     for (born, died, size) in lives {
@@ -52,12 +52,11 @@ fn impossible_live_bytes(lives: impl Iterator<Item = Life>, moments: usize) -> V
     running.collect()
 }
 
-/// Live bytes, as changes where lives begin and end.
+/// Live bytes, as changes at the beginning and end of lives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteChanges(Vec<(u32, i128)>);
 
 impl ByteChanges {
-    /// Counts one more life.
     pub(crate) fn add(&mut self, (born, died, bytes): Life) {
         let bytes = i128::from(bytes);
         self.0.push((born, bytes));
@@ -66,7 +65,6 @@ impl ByteChanges {
         }
     }
 
-    /// Counts the other's lives, too.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.0.append(&mut other.0);
     }
@@ -96,7 +94,7 @@ impl FromIterator<Life> for ByteChanges {
     }
 }
 
-/// The first step with the most bytes; `None` if there never are any.
+/// The first step with the most bytes; `None` if there are never any bytes.
 pub(crate) fn first_most(steps: &[(u32, u64)]) -> Option<(u32, u64)> {
     let most = most_bytes(steps);
     let mut steps = steps.iter().copied();

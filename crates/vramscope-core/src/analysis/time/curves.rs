@@ -1,8 +1,8 @@
 //! A device's active and reserved memory over its whole recording, in columns of equal width. The result is small
 //! enough to send to another worker or to draw beside other files.
 //!
-//! A column has the highest value of all moments that touch it, so no peak is lost. Each looks at its moments
-//! once. The timeline's strip, which needs new columns at every zoom, uses an index instead.
+//! A column has the highest value of all moments that touch it, so no peak is lost. Computing a column scans its
+//! moments once. The timeline's strip, which needs new columns at every zoom, uses an index instead.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,8 @@ impl Curves {
             axis
         };
         let last = place(history, axis, history.event_count);
-        // More columns than distinct places would only repeat each other, or hold nothing: a state is one level.
+        // More columns than distinct places would repeat each other or be empty: a recording of a single state is one
+        // level.
         let columns = u64::from(columns.max(1)).min(last.saturating_add(1)) as usize;
         let end = last.max(1);
         let mut active_bytes = vec![0_u64; columns];
@@ -56,7 +57,8 @@ impl Curves {
         let begin = |column| (column as u128 * u128::from(end)).div_ceil(columns as u128) as u64;
         let place = |moment: usize| place(history, axis, moment as u32);
         for column in 0..columns {
-            // A moment that ends where a column begins is not in that column. One of no length is where it begins.
+            // A moment that ends where a column begins is not in that column. A moment without length counts where it
+            // begins.
             let ends_before = |moment| {
                 let last = place(moment + 1).saturating_sub(1);
                 last.max(place(moment)) < begin(column)
@@ -98,7 +100,7 @@ impl Curves {
     }
 }
 
-/// The place on an axis at which a moment begins: events, or µs since the first event.
+/// The position on an axis at which a moment begins: events, or µs since the first event.
 #[must_use]
 pub fn place(history: &History, axis: CurveAxis, moment: u32) -> u64 {
     let starts = &history.moment_start_us;
@@ -152,7 +154,7 @@ mod tests {
             (curves.active_bytes, curves.reserved_bytes),
             (vec![7], vec![9])
         );
-        // All events at once: their time has no length either.
+        // All events at once: their time has no length.
         let at_once = history(vec![7, 8, 5], &[3, 3], Vec::new());
         let curves = Curves::of(&at_once, CurveAxis::Time, 10);
         assert_eq!(curves.active_bytes, [8]);
@@ -178,7 +180,7 @@ mod tests {
                 let count = curves.active_bytes.len();
                 let (mut naive, mut reserved) = (vec![0; count], vec![0; count]);
                 for moment in 0..=history.event_count {
-                    // Every event or µs of a moment on its own; a moment of no length is an instant.
+                    // Checks every event or µs of a moment; a moment without length is an instant.
                     let from = place(&history, axis, moment);
                     let to = place(&history, axis, moment + 1).max(from + 1);
                     for at in from..to {

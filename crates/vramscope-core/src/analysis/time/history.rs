@@ -11,7 +11,7 @@ use crate::ids::{AllocationId, BlockId, EventId, StackId};
 use crate::known_ranges::KnownRanges;
 use crate::model::DeviceIndex;
 
-/// The moment of a free that was not recorded.
+/// Stands for the moment of a free that was not recorded.
 pub const NEVER: u32 = u32::MAX;
 
 /// Allocations as columns, in stacking order: those older than the recording first, then the others by birth.
@@ -29,7 +29,7 @@ pub struct AllocationTable {
     pub free_requested: Vec<u32>,
     /// First moment at which it is no longer live; [`NEVER`] = live at the end.
     pub died: Vec<u32>,
-    /// Number of earlier tenancies of the same address.
+    /// Number of earlier allocations at the same address.
     pub version: Vec<u32>,
 }
 
@@ -46,12 +46,10 @@ impl AllocationTable {
         self.bytes.is_empty()
     }
 
-    /// The life of a row.
     pub(crate) fn life(&self, row: usize) -> Life {
         (self.born[row], self.died[row], self.bytes[row])
     }
 
-    /// The lives of all rows.
     pub(crate) fn lives(&self) -> impl Iterator<Item = Life> + Clone {
         (0..self.len()).map(|row| self.life(row))
     }
@@ -70,17 +68,17 @@ impl AllocationTable {
 /// Counts of inconsistencies found while pairing events, for [`facts`](crate::analysis::report::facts).
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Mismatches {
-    /// Allocs at an address where an allocation was still live; the older one ends there.
+    /// Allocs at an address whose allocation was still live; the older allocation ends there.
     pub alloc_at_live_address: u64,
     /// Allocations live at the end of the trace without an active block in the final state. Causes are events
     /// between copying the trace and walking the segments, and damaged files.
     pub live_without_block: u64,
-    /// Allocations whose requested size differs from that of their block in the final state.
+    /// Allocations whose requested size differs from their block's in the final state.
     pub block_size_differs: u64,
-    /// Completed frees whose request was not recorded, for example because it was made before the recording.
+    /// Completed frees without a recorded request, for example because it was made before the recording.
     pub completed_without_request: u64,
-    /// Frees that were requested but never completed, and are not pending in the final state either, because
-    /// `free_completed` was not recorded. They end with their request.
+    /// Frees that were requested but never completed, because `free_completed` was not recorded, and that are not
+    /// pending in the final state. They count as completed when requested.
     pub requested_without_completion: u64,
 }
 
@@ -92,21 +90,21 @@ pub struct History {
     /// Row of its first event in [`Snapshot::events`](crate::Snapshot). Moment `m > 0` follows event row
     /// `first_event + m - 1`.
     pub first_event: u32,
-    /// Number of recorded events. There is one moment more.
+    /// Number of recorded events. There is one more moment than events.
     pub event_count: u32,
     /// All allocations.
     pub allocations: AllocationTable,
-    /// Number of allocations older than the recording, which are the first ones.
+    /// Number of allocations older than the recording; they are the first rows.
     pub before_recording: u32,
-    /// By event, counted from `first_event`: the allocation it concerns, or `u32::MAX`.
+    /// By event, counted from `first_event`: the row of its allocation, or `u32::MAX`.
     pub allocation_of_event: Vec<u32>,
-    /// By moment: requested bytes of all live allocations, pending ones included; saturating. `event_count + 1` long.
+    /// By moment: requested bytes of all live allocations, pending frees included; saturating. `event_count + 1` long.
     pub active_bytes: Vec<u64>,
     /// Bytes of all segments as steps of (first moment, bytes from then on), ascending; the first is at moment 0.
     pub reserved_steps: Vec<(u32, u64)>,
     /// By moment: the time at which it begins.
     pub moment_start_us: MomentTimes,
-    /// The final state's blocks of allocations that are live at the end, sorted by allocation.
+    /// The final state's blocks for allocations live at the end, sorted by allocation.
     pub final_blocks: Vec<(AllocationId, BlockId)>,
     /// The first moment of the highest `active_bytes`.
     pub peak_moment: u32,
@@ -114,7 +112,8 @@ pub struct History {
     pub mismatches: Mismatches,
 }
 
-/// Whether the most that was reserved is known. What is live lies in segments, so that 0 beside it says that none is recorded.
+/// Whether reserved memory was recorded. Live memory lies in segments, so no reserved bytes beside live bytes means
+/// that segments were not recorded.
 #[must_use]
 pub fn is_reserved_known(most_reserved_bytes: u64, peak_live_bytes: u64) -> bool {
     most_reserved_bytes > 0 || peak_live_bytes == 0
@@ -134,8 +133,7 @@ impl History {
         history
     }
 
-    /// Whether the file has more than the final state. A trace with a single event was recorded with
-    /// `enabled="state"`.
+    /// Whether the file has more than the final state. A trace with a single event was recorded with `enabled="state"`.
     #[must_use]
     pub fn has_trace(&self) -> bool {
         self.event_count > 1
@@ -159,7 +157,7 @@ impl History {
         bytes_at(&self.reserved_steps, moment)
     }
 
-    /// Peak of the bytes of all segments; 0 if nothing is known about segments.
+    /// Peak of the bytes of all segments; 0 if the file has no segments.
     #[must_use]
     pub fn most_reserved_bytes(&self) -> u64 {
         most_bytes(&self.reserved_steps)
@@ -184,13 +182,13 @@ impl History {
         self.event_before(self.allocations.free_requested[id.index()])
     }
 
-    /// The event that ended an allocation, if it was recorded.
+    /// The event that completed the free of an allocation, if it was recorded.
     #[must_use]
     pub fn free_completed_event(&self, id: AllocationId) -> Option<EventId> {
         self.event_before(self.allocations.died[id.index()])
     }
 
-    /// The block of the final state in which an allocation lives, if it is still live.
+    /// The block of an allocation in the final state, if it is still live.
     #[must_use]
     pub fn final_block(&self, id: AllocationId) -> Option<BlockId> {
         let row = self
@@ -200,8 +198,8 @@ impl History {
         Some(self.final_blocks[row].1)
     }
 
-    /// The stack of an allocation: the alloc event's, else the block's, else the stack of the free. An allocation
-    /// older than the recording often has only the latter.
+    /// The stack of an allocation, from its alloc event, else its block, else its free. An allocation older than the
+    /// recording often has only a stack of its free.
     #[must_use]
     pub fn stack(&self, snapshot: &Snapshot, id: AllocationId) -> (StackId, StackSource) {
         if let Some(event) = self.alloc_event(id) {
@@ -231,14 +229,14 @@ impl History {
     }
 }
 
-/// The record that an allocation's stack comes from.
+/// The record that gave an allocation its stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackSource {
     /// Its alloc event.
     Alloc,
     /// Its block in the final state; the alloc event was not recorded.
     Block,
-    /// The event that freed it; neither of the others was recorded.
+    /// The event that freed it; the others were not recorded.
     Free,
 }
 
@@ -253,9 +251,9 @@ fn first_highest(values: &[u64]) -> u32 {
     highest as u32
 }
 
-/// Bytes of all segments over time: the final state's sum with the recorded changes undone. If the
-/// changes do not lead to it (the file has no segments, or is damaged), the curve is raised so that it
-/// never falls below zero. Memory that is allocated again while it is held, or freed again, counts once.
+/// Bytes of all segments over time: the final state's sum with the recorded changes undone. If the changes contradict
+/// the final state (the file has no segments, or is damaged), the curve is raised so that it never falls below zero.
+/// Memory that is allocated again while it is held, or freed again, counts once.
 fn reserved_steps(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) -> Vec<(u32, u64)> {
     let events = &snapshot.events;
     let mut steps: Vec<(u32, i128)> = vec![(0, 0)];

@@ -1,11 +1,11 @@
-//! Named ranges of a device's recording, as lanes with rows: annotations, the
-//! user's metadata, regions of `torch.compile`, and the phases that were inferred.
+//! Named ranges of a device's recording, as lanes with rows: annotations, the user's metadata, regions of
+//! `torch.compile`, and inferred phases.
 //!
-//! Annotations have times. They have a thread only in captures of vramscope-capture; then each thread, and each NVTX
-//! domain in it, has a lane of its own. So has each stream that orders annotations. The other two texts are part of
-//! every event, so a run of equal texts makes a range. Annotations by torch itself (guard lookups, collectives) have a
-//! lane of their own. The ranges of a row never overlap, so the visible ones are found by bisection.
-//! [`range_totals`](super::range_totals) tells what they cost in memory.
+//! Annotations have times. Only captures of vramscope-capture record their thread; then each thread, and each NVTX
+//! domain in it, has a lane of its own, and so has each stream that orders annotations. Metadata and compile contexts
+//! are texts of every event, so a run of equal texts makes a range. Annotations by torch itself (guard lookups,
+//! collectives) have a lane of their own. The ranges of a row never overlap, so the visible ones are found by
+//! bisection. [`range_totals`](super::range_totals) computes their memory use.
 
 mod growth;
 mod name;
@@ -36,13 +36,13 @@ use crate::sorting::SortFew;
 pub enum LaneKind {
     /// `external_annotations`: `record_function`, optimizer steps, profiler steps.
     Annotations,
-    /// `external_annotations` that torch itself makes.
+    /// `external_annotations` made by torch itself.
     Internal,
     /// `user_metadata` of the events.
     UserMetadata,
     /// `compile_context` of the events.
     CompileContext,
-    /// Phases that follow from stacks, where no annotation names them.
+    /// Phases inferred from stacks, where no annotation names them.
     Inferred,
 }
 
@@ -59,7 +59,7 @@ impl LaneKind {
         }
     }
 
-    /// All kinds, in the order in which they are shown.
+    /// All kinds, in display order.
     pub const ALL: [Self; 5] = [
         Self::Annotations,
         Self::Inferred,
@@ -82,11 +82,11 @@ pub struct LaneRange {
     pub start_us: i64,
     /// µs since the Unix epoch, not before `start_us`; [`NO_TIME`] when the trace has no times.
     pub end_us: i64,
-    /// Whether its start was not recorded. It is then taken to begin with the recording.
+    /// Whether its start was not recorded. It then starts with the recording.
     pub is_open_start: bool,
-    /// Whether its end was not recorded. It is then taken to last to the end.
+    /// Whether its end was not recorded. It then lasts to the end of the recording.
     pub is_open_end: bool,
-    /// Row of its mark in the snapshot's annotations; `None` if it is of another kind.
+    /// Row of its mark in the snapshot's annotations; `None` if it is not an annotation.
     pub mark: Option<u32>,
 }
 
@@ -109,10 +109,10 @@ impl LaneRange {
 pub struct Lane {
     /// The kind of its ranges.
     pub kind: LaneKind,
-    /// The thread or stream with the domain before it; empty if neither is known.
+    /// The domain and the thread or stream; empty if neither is known.
     pub name: String,
-    /// Rows from the outermost to the innermost ranges, each in order of time. No row is empty, and
-    /// no two ranges of a row overlap, except in the last of [`MAX_ROWS`].
+    /// Rows from the outermost to the innermost ranges, each in order of time. No row is empty. The ranges of a row do
+    /// not overlap, except in the last of [`MAX_ROWS`].
     pub rows: Vec<Vec<LaneRange>>,
 }
 
@@ -123,7 +123,7 @@ impl Lane {
         self.rows.iter().map(Vec::len).sum()
     }
 
-    /// Its title: its name, or else its kind.
+    /// Its name, or else its kind.
     #[must_use]
     pub fn title(&self) -> &str {
         if self.name.is_empty() {
@@ -140,10 +140,10 @@ impl Lane {
     }
 }
 
-/// Most rows of a lane. Deeper ranges are in the last row.
+/// Most rows of a lane. Deeper ranges share the last row.
 pub const MAX_ROWS: usize = 32;
 
-/// Most lanes of a kind. Annotations of further threads are in a lane named [`OTHER_THREADS`].
+/// Most lanes of a kind. Annotations of further threads share a lane named [`OTHER_THREADS`].
 pub const MAX_LANES: usize = 32;
 
 /// The name of the last lane if there are too many threads.
@@ -152,13 +152,12 @@ pub const OTHER_THREADS: &str = "other threads";
 /// All lanes of one device.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Lanes {
-    /// The lanes with at least one range, in the order of [`LaneKind::ALL`]; of a kind, the one that began first
-    /// comes first.
+    /// The lanes with at least one range, in the order of [`LaneKind::ALL`], then by first start.
     pub lanes: Vec<Lane>,
-    /// Number of annotations of the device that are wholly before or after the recorded events.
+    /// Number of annotations of the device that lie wholly before or after the recorded events.
     pub outside: u64,
-    /// Number of annotations of the device that cannot be placed: they or the events have no times, or the clock was set
-    /// back over them.
+    /// Number of annotations of the device that cannot be placed: they or the events have no times, or the clock was
+    /// set back during them.
     pub unplaced: u64,
 }
 
@@ -170,7 +169,7 @@ impl Lanes {
         let (own, internal) = lanes.placed_annotations(snapshot, history);
         let own = threads::apart(snapshot, &own);
         let internal = threads::apart(snapshot, &internal);
-        // In a profile it tells the inputs of one operator each.
+        // In a profile, the metadata is the inputs of a single operator.
         let is_profile = Profile::of(snapshot).is_some();
         let metadata = |context: &Context| context.user_metadata.filter(|_| !is_profile);
         let region = |context: &Context| context.compile_context;
@@ -194,7 +193,7 @@ impl Lanes {
         lanes
     }
 
-    /// The same with a lane of inferred phases, which must be in order of time.
+    /// Adds a lane of inferred phases, which must be in order of time.
     #[must_use]
     pub fn with_phases(
         mut self,
@@ -227,7 +226,7 @@ impl Lanes {
         self.lanes.iter().filter(move |lane| lane.kind == kind)
     }
 
-    /// The ranges that contain the event before a moment, the outermost of each lane first.
+    /// The ranges around the event before a moment, the outermost of each lane first.
     pub fn around<'a>(&'a self, moment: u32) -> impl Iterator<Item = (LaneKind, &'a LaneRange)> {
         let of_lane = |lane: &'a Lane| {
             let ranges = lane.rows.iter().flatten();
@@ -237,7 +236,7 @@ impl Lanes {
         ranges.filter(move |(_, range)| range.from < moment && moment <= range.to)
     }
 
-    /// The user's and torch's own annotations in order of their start. Counts those that cannot be placed.
+    /// The user's and torch's own annotations by start. Counts those that cannot be placed.
     fn placed_annotations(
         &mut self,
         snapshot: &Snapshot,
@@ -307,8 +306,8 @@ fn place(history: &History, range: &NamedRange) -> Placement {
     })
 }
 
-/// Whether torch itself makes such annotations and users would call them noise. Optimizer steps and the data
-/// loader are annotated by torch as well, but tell what the program is doing.
+/// Whether torch itself makes such annotations and users would call them noise. torch also annotates optimizer steps
+/// and the data loader, but these show what the program is doing.
 fn is_internal(name: &str) -> bool {
     const BEGINNINGS: [&str; 15] = [
         "TorchDynamo",
@@ -341,9 +340,9 @@ fn row_of(ranges: Vec<LaneRange>) -> Vec<(String, Vec<Vec<LaneRange>>)> {
     vec![(String::new(), vec![ranges])]
 }
 
-/// Runs of the same text over a device's allocs and frees. Segment events, snapshots and the like neither
-/// begin nor end a run; an alloc or free without the text ends it. Texts belong to threads, so the runs of two
-/// busy threads alternate.
+/// Runs of the same text over a device's allocs and frees. Segment events, snapshots and the like neither begin nor end
+/// a run; an alloc or free without the text ends it. Texts belong to threads, so the runs of two busy threads
+/// alternate.
 fn runs(
     snapshot: &Snapshot,
     history: &History,

@@ -12,11 +12,10 @@ pub struct Lifetime {
     pub events: u32,
     /// Microseconds from birth to death; `None` without times.
     pub us: Option<i64>,
-    /// Whether birth or death is outside the recording, so that it lived longer than this.
+    /// Whether birth or death is outside the recording, so that it lived longer than recorded.
     pub at_least: bool,
 }
 
-/// The lifetime of an allocation.
 pub(crate) fn lifetime(history: &History, id: AllocationId) -> Lifetime {
     let table = &history.allocations;
     let (born, died) = (table.born[id.index()], table.died[id.index()]);

@@ -1,8 +1,8 @@
 //! Marks on the axis: failures, snapshots, annotated tensors, and memory obtained from CUDA or given back.
 //!
-//! There can be a million of them in any viewport. So each kind is a column of moments with
-//! running sums, and two bisections give the number and bytes of the marks between two moments. No
-//! mark is ever left out; marks at the same place are counted together.
+//! A viewport can contain a million of them. So each kind is a column of moments with running sums, and two bisections
+//! give the number and bytes of the marks between two moments. No mark is left out; marks at the same place are counted
+//! together.
 
 use super::history::History;
 use crate::Snapshot;
@@ -65,7 +65,7 @@ impl MarkerKind {
 pub struct MarkerColumn {
     /// The moment that begins with each mark, ascending.
     pub moments: Vec<u32>,
-    /// By mark: bytes of all marks before it, saturating. Has one entry more than `moments`.
+    /// By mark: bytes of all earlier marks, saturating. Has one entry more than `moments`.
     bytes_before: Vec<u64>,
 }
 
@@ -125,7 +125,7 @@ impl Markers {
         markers
     }
 
-    /// These marks with those that tell of the device itself, failures and snapshots, from `whole`.
+    /// These marks, with those of failures and snapshots, which concern the device itself, from `whole`.
     #[must_use]
     pub(crate) fn on_device(mut self, whole: &Self) -> Self {
         for kind in [MarkerKind::Oom, MarkerKind::Snapshot] {
@@ -148,7 +148,7 @@ pub struct Marker {
     pub kind: MarkerKind,
     /// The moment that begins with it.
     pub moment: u32,
-    /// Bytes; see [`MarkerKind`].
+    /// See [`MarkerKind`].
     pub bytes: u64,
     /// Start address; meaningless for an OOM.
     pub address: u64,
@@ -160,13 +160,13 @@ pub struct Marker {
     pub stream: i64,
     /// The stream's name; see [`Streams`](crate::model::Streams).
     pub stream_name: String,
-    /// The pool, when the event names one.
+    /// The pool, if the event names one.
     pub pool: Option<PoolId>,
     /// The attached text; empty for all kinds but [`MarkerKind::Annotate`].
     pub text: String,
 }
 
-/// The mark that begins a moment, if there is one.
+/// The mark that begins a moment, if any.
 #[must_use]
 pub fn marker(snapshot: &Snapshot, history: &History, moment: u32) -> Option<Marker> {
     if !(1..=history.event_count).contains(&moment) {

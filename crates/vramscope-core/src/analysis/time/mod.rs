@@ -1,8 +1,8 @@
 //! A device's recording over time: what happened to its allocations, and at which moments.
 //!
-//! Belongs here: allocations' lives and totals ([`history`]), the state at any moment ([`replay`]), ranges and
-//! moments that the program named, and sums over them. Does not: whose code it was (`code`), and how memory lay
-//! in segments and blocks (`memory`).
+//! Belongs here: allocations' lives and totals ([`history`]), the state at any moment ([`replay`]), ranges and moments
+//! that the program named, and sums over them. Does not: whose code it was (`code`), and the layout of memory in
+//! segments and blocks (`memory`).
 
 pub mod annotation_totals;
 pub mod annotations;

@@ -7,7 +7,7 @@ use crate::model::{NO_TIME, Times};
 /// The time at which each moment begins, in microseconds since the Unix epoch, non-decreasing. Moment 0 has the time of
 /// moment 1. Empty if the trace has no times.
 ///
-/// Where the events' own times serve, they are shared.
+/// Shares the events' own times if they can be used as they are.
 #[derive(Clone, Default, Debug)]
 pub struct MomentTimes {
     times: Times,
@@ -15,14 +15,13 @@ pub struct MomentTimes {
     from: usize,
     /// Number of moments.
     len: usize,
-    /// 1 if moment 0 has no row of its own, but shares that of moment 1.
+    /// 1 if moment 0 has no row of its own but shares that of moment 1.
     shared: usize,
-    /// The stretches of time that the clock went through more than once, both ends included; ascending and apart.
+    /// The stretches of time that the clock went through more than once, both ends included; ascending, not touching.
     repeated: Vec<(i64, i64)>,
 }
 
 impl MomentTimes {
-    /// Those of a trace.
     pub(crate) fn of(events: &Times, rows: Range<u32>) -> Self {
         let (from, to) = (rows.start as usize, (rows.end as usize).min(events.len()));
         let times = || (from..to).map(|row| events.at(row));
@@ -50,7 +49,7 @@ impl MomentTimes {
         }
     }
 
-    /// Whether a time tells before which event it was. It does not where the clock went back over it.
+    /// Whether a time determines the next event. It does not if the clock went back over it.
     #[must_use]
     pub fn is_clear(&self, time_us: i64) -> bool {
         let next = self.repeated.partition_point(|&(_, to)| to < time_us);
@@ -72,7 +71,7 @@ impl MomentTimes {
     }
 
     /// The time of a moment; `None` after the last one.
-    // Many ask, and in each of them it would add to the page.
+    // Called from many places; inlined, it would enlarge the page.
     #[inline(never)]
     #[must_use]
     pub fn get(&self, moment: u32) -> Option<i64> {
@@ -100,14 +99,14 @@ impl MomentTimes {
         (0..self.len as u32).filter_map(|moment| self.get(moment))
     }
 
-    /// The number of moments for whose time `is_before` holds, which must be the first ones.
+    /// The number of moments for whose time `is_before` holds; they must be the first ones.
     #[must_use]
     pub fn partition_point(&self, is_before: impl Fn(i64) -> bool) -> usize {
         let holds = |moment: usize| self.get(moment as u32).is_some_and(&is_before);
         first_that_is_not(self.len, &holds)
     }
 
-    /// The number of events for whose time `is_before` holds, which must be the first ones.
+    /// The number of events for whose time `is_before` holds; they must be the first ones.
     #[must_use]
     pub fn events_before(&self, is_before: impl Fn(i64) -> bool) -> u32 {
         // Moment 0 has the time of the first event, moment 1.
@@ -115,7 +114,7 @@ impl MomentTimes {
     }
 }
 
-/// By moment, all known and non-decreasing.
+/// From the time of each moment, all known and non-decreasing.
 impl FromIterator<i64> for MomentTimes {
     fn from_iter<I: IntoIterator<Item = i64>>(times: I) -> Self {
         let times = Times::from_iter(times);
@@ -129,7 +128,7 @@ impl FromIterator<i64> for MomentTimes {
     }
 }
 
-/// The stretches between each time that lies before an earlier event's, and the latest of these.
+/// The stretches from each time that is earlier than a previous event's, to the latest time before it.
 fn repeated(times: impl Iterator<Item = i64>) -> Vec<(i64, i64)> {
     let mut stretches: Vec<(i64, i64)> = Vec::new();
     let mut latest = NO_TIME;
@@ -147,8 +146,8 @@ fn repeated(times: impl Iterator<Item = i64>) -> Vec<(i64, i64)> {
     stretches
 }
 
-/// The first number below `count` for which this is not so, or `count`; it is so for all before that one, and for none
-/// after it.
+/// The first number below `count` for which `is_so` does not hold, or `count`. It must hold for all numbers before and
+/// for none after.
 pub(super) fn first_that_is_not(count: usize, is_so: &dyn Fn(usize) -> bool) -> usize {
     let (mut first, mut end) = (0, count);
     while first < end {

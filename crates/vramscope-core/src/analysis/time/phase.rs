@@ -1,4 +1,4 @@
-//! The phases of a training or inference program. The file rarely names them: `roles` infers them.
+//! The phases of a training or inference program. Files rarely name them: `roles` infers them.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ impl Phase {
     /// All phases, in the order of a training step.
     pub const ALL: [Self; 3] = [Self::Forward, Self::Backward, Self::Optimizer];
 
-    /// What a program does in it, as words of a sentence: `in the forward pass`.
+    /// The phase as words of a sentence: `in the forward pass`.
     #[must_use]
     pub fn while_in(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Phase {
         }
     }
 
-    /// The same once it is over and before the next one: `after the forward pass`.
+    /// The time between the end of the phase and the next one: `after the forward pass`.
     #[must_use]
     pub fn when_over(self) -> &'static str {
         match self {
@@ -60,13 +60,13 @@ pub struct PhaseRange {
     pub to: u32,
 }
 
-/// The moment of a phase with the most active bytes, the first of equals over all its ranges.
+/// The moment with the most active bytes over all ranges of a phase; the first of equals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PhasePeak {
     /// The phase.
     pub phase: Phase,
-    /// The moment.
+    /// When it was.
     pub moment: u32,
-    /// The active bytes then.
+    /// The active bytes at that moment.
     pub active_bytes: u64,
 }

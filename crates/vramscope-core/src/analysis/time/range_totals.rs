@@ -1,7 +1,7 @@
 //! Totals of the live bytes between any two moments, without a pass over the events between them.
 //!
-//! There can be thousands of ranges (annotations, steps, a selection being drawn). So sums are prepared
-//! once: bytes born up to each allocation, and the highest moment of each stretch.
+//! There can be thousands of ranges (annotations, steps, a selection being drawn). So sums are prepared once: bytes
+//! born up to each allocation, and the highest moment of each stretch.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::history::History;
 use super::selection::Moments;
 
-/// Moments or rows per stretch. The highest moment of each stretch is kept, and the bytes of all stretches before it.
+/// Moments or rows per stretch. Kept are the highest moment of each stretch, and the bytes of all stretches before it.
 const STRETCH: usize = 64;
 
 /// The live bytes of one device between two moments. All bytes are requested bytes.
@@ -26,7 +26,7 @@ pub struct RangeTotals {
     pub peak_moment: u32,
     /// Bytes allocated by the events in the range.
     pub allocated_bytes: u64,
-    /// Bytes whose free was completed by the events in the range.
+    /// Bytes whose free was completed by events in the range.
     pub freed_bytes: u64,
     /// Number of allocations made by the events in the range.
     pub allocations: u32,
@@ -49,11 +49,11 @@ impl RangeTotals {
     }
 }
 
-/// Prepared sums of one history, from which [`RangeTotals`] are made. Takes about a byte per event.
+/// Prepared sums of one history, for computing [`RangeTotals`]. Takes about a byte per event.
 #[derive(Clone, Debug, Default)]
 pub struct RangeSums {
-    /// By stretch of rows: bytes of all allocations before it. The last may be one without rows. Empty if the sum of all
-    /// does not fit, as in damaged files.
+    /// By stretch of rows: bytes of all allocations before it. The last stretch may have no rows. Empty if the sum of
+    /// all bytes overflows, as in damaged files.
     bytes_before: Vec<u64>,
     /// Level 0: the highest moment of each stretch. Level `k`: the highest moment of the 2^k stretches that begin at
     /// each stretch.
@@ -78,8 +78,8 @@ impl RangeSums {
         }
     }
 
-    /// The totals between two moments of `history`, which must be the one that this was made from. Moments beyond the
-    /// last count as the last one, and a range that runs backwards as empty.
+    /// The totals between two moments of `history`, from which the sums must have been made. Moments beyond the last
+    /// count as the last one, and a range that runs backwards as empty.
     #[must_use]
     pub fn totals(&self, history: &History, (from, to): Moments) -> RangeTotals {
         let to = to.min(history.event_count);
@@ -127,7 +127,7 @@ impl RangeSums {
         }
     }
 
-    /// The first of the highest moments `from..=to`.
+    /// The first of the highest moments in `from..=to`.
     fn highest_in(&self, active: &[u64], from: u32, to: u32) -> u32 {
         let (from, end) = (from as usize, (to as usize + 1).min(active.len()));
         if from >= end {

@@ -1,9 +1,9 @@
 //! The allocator's state at any moment: mapped segments and live allocations.
 //!
-//! Events alone do not tell the state before them. So the file's final state is
-//! undone event by event to find the first one, and from there everything runs forwards. A keyframe is
-//! kept whenever the work since the last one has reached its cost. So any moment is reached in time proportional to
-//! the number of live allocations, and all keyframes together take less memory than the events.
+//! Events alone do not give the state before them. So the file's final state is undone event by event to find the first
+//! state, and everything runs forwards from there. A keyframe is kept whenever the work since the last one has reached
+//! its cost. So any moment is reached in time proportional to the number of live allocations, and all keyframes
+//! together take less memory than the events.
 
 mod ranges;
 
@@ -49,11 +49,11 @@ impl State {
 pub struct Replay {
     /// Segment events that fit the state before them, oldest first.
     steps: Vec<SegmentStep>,
-    /// (number of steps done, ranges then), ascending. The first one is the state before any step.
+    /// (number of steps done, ranges then), ascending. The first is the state before any step.
     range_keyframes: Vec<(usize, Ranges)>,
-    /// (moment, live allocations then), ascending. The first one is at moment 0.
+    /// (moment, live allocations then), ascending. The first is at moment 0.
     live_keyframes: Vec<(u32, Vec<AllocationId>)>,
-    /// Number of segment events that did not fit: their range was not mapped, or was mapped already.
+    /// Number of segment events that did not fit: their range was not mapped, or was already mapped.
     pub mismatched_segment_events: u64,
 }
 
@@ -62,9 +62,9 @@ pub struct Replay {
 pub struct SegmentStep {
     /// The first moment after it.
     pub moment: u32,
-    /// Whether the range was mapped, and not given back.
+    /// Whether the range was mapped, as opposed to given back.
     pub is_mapping: bool,
-    /// The range as the event states it.
+    /// The range as stated by the event.
     pub range: MappedRange,
 }
 
@@ -83,7 +83,7 @@ impl Replay {
         }
     }
 
-    /// The state at a moment. `history` must be the one that this was made from.
+    /// The state at a moment. `history` must be the one that the replay was made from.
     #[must_use]
     pub fn state_at(&self, history: &History, moment: u32) -> State {
         State {
@@ -111,8 +111,8 @@ impl Replay {
         ranges.to_vec()
     }
 
-    /// The segment events that lead from one moment to a later one, oldest first. Events that do not fit
-    /// the state before them are left out.
+    /// The segment events that lead from one moment to a later one, oldest first, without events that do not fit the
+    /// state before them.
     #[must_use]
     pub fn segment_steps(&self, from: u32, to: u32) -> &[SegmentStep] {
         let until = |moment| self.steps.partition_point(|step| step.moment <= moment);
@@ -143,13 +143,13 @@ impl SegmentStep {
     }
 }
 
-/// Computes [`Replay::mismatched_segment_events`] alone, without keyframes.
+/// Computes only [`Replay::mismatched_segment_events`], without keyframes.
 #[must_use]
 pub fn mismatched_segment_events(snapshot: &Snapshot, history: &History) -> u64 {
     undo(snapshot, history, drop).1
 }
 
-/// Undoes the segment events from the final state, newest first, and hands on those that fit. Returns the
+/// Undoes the segment events from the final state, newest first, and passes those that fit to a callback. Returns the
 /// ranges before all of them, and the number of events that did not fit.
 pub(crate) fn undo(
     snapshot: &Snapshot,
@@ -200,7 +200,7 @@ fn final_ranges(snapshot: &Snapshot, device: DeviceIndex) -> Ranges {
     ranges
 }
 
-/// What a segment's event mapped or unmapped.
+/// The range that a segment event mapped or unmapped.
 fn range_of(snapshot: &Snapshot, row: usize) -> MappedRange {
     let events = &snapshot.events;
     let context = snapshot.contexts.get(events.context[row]);
@@ -250,7 +250,7 @@ fn live_keyframes(history: &History) -> Vec<(u32, Vec<AllocationId>)> {
 }
 
 /// The allocations live at moment `to`, given those live at `from`. Allocations are numbered by birth, so newer ones
-/// follow.
+/// come after.
 fn advance(
     allocations: &AllocationTable,
     live: &[AllocationId],

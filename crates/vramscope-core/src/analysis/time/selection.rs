@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::history::{History, NEVER};
 use crate::ids::AllocationId;
 
-/// First and last moment, both included. Between them are the events that lead from the first to the last.
+/// First and last moment, both included. The events between them lead from the first to the last.
 pub type Moments = (u32, u32);
 
 /// A selection of allocations.
@@ -20,7 +20,7 @@ pub enum Selection {
     AllocatedIn(Moments),
     /// Allocated between two moments, and still live at the second.
     RetainedFrom(Moments),
-    /// Freed between two moments, whenever they were allocated.
+    /// Freed between two moments, whenever allocated.
     FreedIn(Moments),
 }
 
@@ -56,7 +56,7 @@ pub enum Weight {
     Bytes,
     /// One.
     Count,
-    /// Its requested bytes times its lifetime in events, as far as recorded.
+    /// Its requested bytes times the recorded part of its lifetime in events.
     ByteEvents,
 }
 

@@ -1,10 +1,10 @@
 //! Names of allocations and segments in a log that reads like a program: `a`, `b`, … `z`, `a1`, ….
 //!
-//! They are given as in torch's `trace` (FORMAT.md 4.7): in the order of the alloc and segment_alloc events, and
-//! never twice. Two mistakes of torch are avoided. torch looks an address up among all segments that it ever saw,
-//! freed ones first, and in the final state only within the first `allocated_size` bytes of each; here the segment is
-//! the one that contains the address at that time. And here a free names the allocation that it frees, never an older
-//! tenant.
+//! Names are given as in torch's `trace` (FORMAT.md 4.7): in the order of the alloc and segment_alloc events, and never
+//! twice. Two mistakes of torch are avoided. torch looks an address up among all segments that it ever saw, freed ones
+//! first, and in the final state only within the first `allocated_size` bytes of each; here the segment is the one that
+//! contains the address at that time. And here a free names the allocation that it frees, never an older one at the
+//! same address.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::ids::EventId;
 use crate::model::{Action, Event};
 use crate::sorting::SortFew;
 
-/// A name by its number.
+/// A name, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name(pub u32);
 
@@ -34,7 +34,7 @@ impl fmt::Display for Name {
 pub enum Holder {
     /// A segment whose `segment_alloc` was recorded.
     Recorded(Name),
-    /// A segment that is only in the final state: its index in the file's list of all devices.
+    /// A segment that is only in the final state: its index in the file's list for all devices.
     Listed(usize),
 }
 
@@ -45,7 +45,7 @@ pub struct Step {
     pub place: u32,
     /// The event.
     pub id: EventId,
-    /// The name of the allocation or segment that it is about, if there is one.
+    /// The name of its allocation or segment, if it has one.
     pub name: Option<Name>,
     /// For an alloc: the segment that contains it, and its offset in bytes.
     pub holder: Option<(Holder, u64)>,
@@ -71,9 +71,8 @@ pub(crate) fn trace_steps<'a>(
         })
 }
 
-/// The names that were given so far.
 struct Names {
-    /// How many there are.
+    /// Number of names given so far.
     count: u32,
     /// By allocation: its name; `None` without an alloc event.
     of_allocation: Vec<Option<Name>>,
@@ -84,7 +83,7 @@ struct Names {
 }
 
 impl Names {
-    /// Before the first event.
+    /// The state before the first event.
     fn of(snapshot: &Snapshot, history: &History) -> Self {
         let own = snapshot.segments.rows.iter().enumerate();
         let own = own.filter(|(_, segment)| u32::try_from(segment.device) == Ok(history.device));
@@ -111,8 +110,8 @@ impl Names {
         (address < end).then_some((Holder::Listed(row), address - start))
     }
 
-    /// The name of what the next event is about, and for an alloc what contains it. `allocation`: the row of the
-    /// event's allocation, `u32::MAX` without one.
+    /// The name of the next event's allocation or segment, and for an alloc the segment that contains it. `allocation`:
+    /// the row of the event's allocation, `u32::MAX` without one.
     fn of_event(
         &mut self,
         event: &Event,

@@ -1,4 +1,4 @@
-//! Wrappings cut short and damaged.
+//! Containers cut short and damaged.
 
 use super::*;
 use crate::model::WarningKind;
@@ -18,7 +18,7 @@ fn every_cut_is_named() {
             .chain([whole.len() / 2]);
         for cut in cuts {
             match read(&whole[..cut]) {
-                // What is left may be too short to say what it is.
+                // The rest may be too short to be recognised.
                 Err(
                     ErrorKind::Truncated(_) | ErrorKind::UnknownFormat | ErrorKind::NotASnapshot(_),
                 ) => {}
@@ -47,7 +47,6 @@ fn damage_is_an_error_or_changes_nothing() {
     }
 }
 
-/// What is read before damage does not depend on how the bytes arrive.
 #[test]
 fn damage_is_where_it_is_however_the_bytes_arrive() {
     struct Pieces<'a>(&'a [u8], usize);

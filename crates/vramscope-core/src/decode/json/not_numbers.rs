@@ -1,20 +1,20 @@
 //! `NaN`, `Infinity` and `-Infinity`, which Python writes into JSON although JSON has no such numbers. serde_json refuses
-//! them, so it gets zeros, and is told of each.
+//! them, so it gets zeros, and the decoder gets the value of each.
 
 use std::cell::Cell;
 
-/// Stands for a byte that no JSON has.
+/// A byte that JSON never contains.
 const INVALID: u8 = 1;
 
-/// Passes JSON on byte by byte, with `0` and blanks instead of these words where a value may begin.
+/// Passes JSON on byte by byte, and replaces these words by `0` and blanks where a value may begin.
 pub(super) struct NotNumbers<'c> {
     is_in_string: bool,
     is_escaped: bool,
     /// The last two bytes outside of strings, the last one second.
     before: [u8; 2],
-    /// What must follow of a word.
+    /// The rest of a word that began.
     rest: &'static [u8],
-    /// What a word stands for, set at its beginning.
+    /// The number that a word means, set at its beginning.
     word: &'c Cell<Option<f64>>,
 }
 
@@ -29,7 +29,7 @@ impl<'c> NotNumbers<'c> {
         }
     }
 
-    /// The byte to pass on for the next one.
+    /// The byte to pass on in place of `byte`.
     #[inline]
     pub(super) fn pass(&mut self, byte: u8) -> u8 {
         if self.is_in_string {
@@ -82,7 +82,7 @@ impl<'c> NotNumbers<'c> {
 mod tests {
     use super::*;
 
-    /// What is passed on, and the value of the last word.
+    /// The bytes that are passed on, and the value of the last word.
     fn passed(text: &str) -> (String, Option<f64>) {
         let word = Cell::new(None);
         let mut words = NotNumbers::new(&word);

@@ -12,9 +12,9 @@ const ESCAPE_BYTES: usize = 6;
 /// Passes JSON on, with U+FFFD instead of lone surrogates. The number of bytes stays the same.
 pub(super) struct Paired<'c, R> {
     input: R,
-    /// Bytes that were read to look at an escape.
+    /// Bytes that were read ahead to examine an escape.
     ahead: Vec<u8>,
-    /// Bytes that are known to be sound, at the front of `ahead`, or else of the input.
+    /// Length of the bytes known to be valid, at the front of `ahead` or, if that is empty, of the input.
     sound: usize,
     /// Set when a surrogate is replaced.
     was_lone: &'c Cell<bool>,
@@ -30,7 +30,7 @@ impl<'c, R: BufRead> Paired<'c, R> {
         }
     }
 
-    /// Looks for the next sound bytes: those before an escape, or else the escape.
+    /// Finds the next valid bytes: those before an escape, or else the escape.
     fn look(&mut self) -> io::Result<()> {
         let next = match self.ahead.is_empty() {
             true => self.input.fill_buf()?,
@@ -44,7 +44,7 @@ impl<'c, R: BufRead> Paired<'c, R> {
         Ok(())
     }
 
-    /// Reads the escape at the front, mends it, and returns its length.
+    /// Reads the escape at the front, repairs it, and returns its length.
     fn escape(&mut self) -> io::Result<usize> {
         self.read_ahead(ESCAPE_BYTES)?;
         let Some(unit) = self.unit_at(0) else {
@@ -68,7 +68,7 @@ impl<'c, R: BufRead> Paired<'c, R> {
         Ok(ESCAPE_BYTES)
     }
 
-    /// Reads until `length` bytes are ahead, or to the end.
+    /// Reads until `length` bytes are available, or to the end.
     fn read_ahead(&mut self, length: usize) -> io::Result<()> {
         let missing = length.saturating_sub(self.ahead.len());
         let limited = &mut self.input;
@@ -76,7 +76,7 @@ impl<'c, R: BufRead> Paired<'c, R> {
         Ok(())
     }
 
-    /// The UTF-16 unit of the escape at this place.
+    /// The UTF-16 unit of the escape at `place`.
     fn unit_at(&self, place: usize) -> Option<u16> {
         let digits = self.ahead.get(place..)?.strip_prefix(b"\\u")?.get(..4)?;
         let is_hex = digits.iter().all(u8::is_ascii_hexdigit);
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use std::io::BufReader;
 
-    /// What is passed on, read through a buffer of each size, and whether a surrogate was lone.
+    /// The output when reading through a buffer of each size, and whether a surrogate was lone.
     fn passed(text: &str) -> (String, bool) {
         let mut answers = (1..20).map(|size| {
             let was_lone = Cell::new(false);

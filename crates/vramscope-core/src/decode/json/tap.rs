@@ -1,4 +1,4 @@
-//! What serde_json reads from.
+//! The reader that serde_json reads from.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -7,16 +7,16 @@ use super::not_numbers::NotNumbers;
 use super::surrogates::Paired;
 use crate::ErrorKind;
 
-/// The most bytes that are taken of the input at once.
+/// Most bytes taken from the input at once.
 const TAKEN_BYTES: usize = 4096;
 
-/// Counts the bytes read, and limits the length of a token. serde_json would buffer a whole string before handing it
-/// out.
+/// Counts the bytes read, and limits the length of a token, because serde_json buffers a whole string before it returns
+/// the string.
 pub(super) struct Tap<'a, 'c> {
     input: Paired<'c, Box<dyn BufRead + 'a>>,
-    /// Bytes of the input that stand before the next escape at most, so that what it tells of is not told too early.
+    /// Bytes taken from the input, never beyond the next escape, so that a flag is not set long before its place.
     taken: Vec<u8>,
-    /// How many of these are passed on.
+    /// Number of `taken` bytes already passed on.
     at: usize,
     words: NotNumbers<'c>,
     offset: &'c Cell<u64>,
@@ -26,8 +26,8 @@ pub(super) struct Tap<'a, 'c> {
 }
 
 impl<'a, 'c> Tap<'a, 'c> {
-    /// `told` are set where a lone surrogate or a word that is no number was passed on. `places` are the offset that is
-    /// reached, and the one at which the last token ended. No token may be longer than `longest` bytes.
+    /// `told` are set when a lone surrogate or a word for a number is replaced. `places` are the current offset and the one
+    /// at which the last token ended. No token may be longer than `longest` bytes.
     pub(super) fn new(
         input: Box<dyn BufRead + 'a>,
         told: (&'c Cell<bool>, &'c Cell<Option<f64>>),
@@ -74,7 +74,7 @@ impl<'a, 'c> Tap<'a, 'c> {
 }
 
 impl Read for Tap<'_, '_> {
-    /// Fast for single bytes, which is how serde_json reads.
+    /// Has a fast path for single bytes, which is how serde_json reads.
     #[inline]
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.at >= self.taken.len() {

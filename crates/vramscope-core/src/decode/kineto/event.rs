@@ -1,4 +1,4 @@
-//! One event of a trace, token by token: its few fields that matter go into [`Fields`], all else is passed over.
+//! Reads one event of a trace, token by token: the few relevant fields go into [`Fields`], the rest is skipped.
 
 use std::fmt::{self, Write};
 
@@ -7,10 +7,10 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use super::super::json::Driver;
 use super::super::value::Fault;
 
-/// Longest text of an operator's inputs, in bytes. Models have a few dozen; lists of tensors may be thousands.
+/// Longest text of an operator's inputs, in bytes. Models have a few dozen inputs; a list of tensors may have thousands.
 const INPUTS_BYTES: usize = 240;
 
-/// What is kept of an event while it is read. Its buffers are used again for the next one.
+/// The relevant fields of an event being read. The buffers are reused for the next event.
 #[derive(Default)]
 pub(super) struct Fields {
     pub(super) phase: String,
@@ -58,7 +58,7 @@ impl Fields {
         };
     }
 
-    /// When it began and ended.
+    /// Start and end in nanoseconds.
     pub(super) fn span(&self) -> Option<(i64, i64)> {
         let start = self.time_ns?;
         Some((start, start.saturating_add(self.duration_ns?.max(0))))
@@ -96,7 +96,7 @@ impl Fields {
             Field::Phase => &mut self.phase,
             Field::Category => &mut self.category,
             Field::Name => &mut self.name,
-            // Some tools write numbers in quotes.
+            // Some tools put numbers in quotes.
             _ => return self.set_number(field, text.parse().map_or(Number::None, Number::Int)),
         };
         to.clear();
@@ -120,7 +120,7 @@ impl Fields {
     }
 }
 
-/// The items of a list as texts, one behind the other.
+/// The items of a list as joined texts.
 #[derive(Default)]
 struct Items {
     text: String,
@@ -138,7 +138,7 @@ impl Items {
             .unwrap_or("")
     }
 
-    /// Whether more would not be shown anyway.
+    /// Whether further items would not be shown.
     fn is_full(&self) -> bool {
         self.text.len() > 2 * INPUTS_BYTES || self.ends.len() > INPUTS_BYTES
     }
@@ -163,7 +163,7 @@ impl Number {
         }
     }
 
-    /// 64 bits, signed or not.
+    /// The number as 64 bits, signed or not.
     fn bits(self) -> Option<u64> {
         match self {
             Self::Big(int) => Some(int),
@@ -171,7 +171,7 @@ impl Number {
         }
     }
 
-    /// Of a number of microseconds.
+    /// Converts from microseconds.
     fn nanoseconds(self) -> Option<i64> {
         match self {
             Self::Int(int) => int.checked_mul(1000),
@@ -277,7 +277,6 @@ impl Driver<'_, '_, '_> {
     }
 }
 
-/// A key about to be read.
 struct KeyNode<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
     of: fn(&str) -> Field,
@@ -300,7 +299,7 @@ impl<'de> Visitor<'de> for KeyNode<'_, '_, '_, '_> {
 
     fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<Field, E> {
         let Self { driver, of } = self;
-        // What was passed over may have been no number.
+        // The skipped value may have contained a word for a number.
         driver.word.take();
         let stepped = driver.step();
         driver.keep(stepped)?;
@@ -308,7 +307,6 @@ impl<'de> Visitor<'de> for KeyNode<'_, '_, '_, '_> {
     }
 }
 
-/// An event, or the value of one of its keys.
 struct Node<'d, 'm, 'c, 't> {
     driver: &'d mut Driver<'m, 'c, 't>,
     field: Field,
@@ -321,7 +319,7 @@ impl Node<'_, '_, '_, '_> {
     }
 
     fn number(mut self, number: Number) {
-        // NaN and its like come as zeros.
+        // NaN and infinities arrive as zeros.
         let number = match self.driver.word.take() {
             Some(_) => Number::None,
             None => number,
@@ -433,7 +431,7 @@ impl<'de> Visitor<'de> for Node<'_, '_, '_, '_> {
     }
 }
 
-/// An item of a list of shapes or types about to be read, written behind those before it.
+/// An item of a list of shapes or types about to be read, to be appended to the earlier ones.
 struct ItemNode<'i> {
     list: &'i mut Items,
 }
@@ -441,7 +439,6 @@ struct ItemNode<'i> {
 impl ItemNode<'_> {
     fn write(self, text: impl fmt::Display) {
         if !self.list.is_full() {
-            // Writing to a text cannot fail.
             let _ = write!(self.list.text, "{text}");
         }
     }

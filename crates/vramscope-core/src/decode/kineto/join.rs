@@ -1,4 +1,4 @@
-//! Makes a snapshot of what was read of a trace.
+//! Makes a snapshot from a trace that was read.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,10 +18,11 @@ use crate::model::{
     Stage, UNKNOWN_FREE, WarningKind,
 };
 
-/// Events after which a total that differs is no longer two threads' that were noted in the other order.
+/// Two threads may note their events in the wrong order; a total that differs for longer than this many events does not
+/// come from that.
 const THREADS_CROSS: u32 = 16;
 
-/// The snapshot of a trace. `top` is the dict that the list of events was in.
+/// The snapshot of a trace. `top` is the dict that contained the list of events.
 pub(in super::super) fn snapshot(
     mut machine: Machine,
     mut trace: Trace,
@@ -68,8 +69,8 @@ pub(in super::super) fn snapshot(
 }
 
 impl Trace {
-    /// Gives each device its index in the snapshot: accelerators keep their numbers, and the host's memory follows the last of
-    /// them, as torch's `_profile_to_snapshot` has it. The moves get that index.
+    /// Gives each device its index in the snapshot: accelerators keep their numbers, and the host's memory follows the last
+    /// one, as in torch's `_profile_to_snapshot`. The moves get these indexes.
     fn number_devices(&mut self, is_ascend: bool) -> Result<Vec<ProfiledDevice>, Fault> {
         let mut sorted: Vec<_> = self.devices.clone();
         let is_host = |kind: i64| DeviceKind::of_number(kind) == DeviceKind::Cpu;
@@ -97,7 +98,7 @@ impl Trace {
                 devices.push(ProfiledDevice {
                     device,
                     kind: match DeviceKind::of_number(number_of_kind) {
-                        // torch has no number for it.
+                        // torch has no number for an NPU.
                         DeviceKind::Unknown if is_ascend => DeviceKind::Npu,
                         kind => kind,
                     },
@@ -117,11 +118,11 @@ impl Trace {
     }
 }
 
-/// What the keys beside the events tell.
+/// Information from the keys beside the events.
 struct About {
-    /// What the events' times count from, in nanoseconds since 1970; 0 where they are since then themselves.
+    /// The origin of the events' times, in nanoseconds since 1970; 0 if the times themselves count from 1970.
     base_ns: i64,
-    /// The memory of each GPU by its number.
+    /// The memory of each GPU in bytes, by its number.
     total_memory: BTreeMap<u64, u64>,
 }
 
@@ -168,13 +169,13 @@ fn time_us(base_ns: i64, time_ns: i64) -> i64 {
     time.map_or(NO_TIME, |time| time.div_euclid(1000))
 }
 
-/// What the events of a device tell beside themselves.
+/// What a device's events show besides themselves.
 struct Found {
     before_bytes: u64,
     peak_reserved_bytes: Option<u64>,
 }
 
-/// Adds the events of one device, which are in order of time.
+/// Adds the events of one device, which are sorted by time.
 fn add_events(machine: &mut Machine, moves: &[Move], base_ns: i64) -> Result<Found, Fault> {
     let mut unplaced = Unplaced::default();
     let mut totals = Totals::default();
@@ -211,22 +212,21 @@ fn add_events(machine: &mut Machine, moves: &[Move], base_ns: i64) -> Result<Fou
     })
 }
 
-/// Compares the totals that events state with the sum of the events.
+/// Compares the totals that events state with the sums of the events.
 #[derive(Default)]
 struct Totals {
-    /// What was in use before the first event that states a total; `None` until it comes.
+    /// Bytes in use before the first event that states a total; `None` until that event.
     before: Option<i128>,
-    /// The sum of all events, and the lowest that it ever was.
+    /// The sum of all events.
     sum: i128,
-    /// Where allocations seen are live, to tell those from before.
+    /// Addresses of live allocations, to recognise frees of earlier ones.
     live: HashSet<u64, RandomState>,
-    /// Bytes freed that were allocated before.
+    /// Bytes freed of allocations from before.
     freed_before: i128,
-    /// By how much the totals differ from the sums since they did last.
+    /// The last accepted difference between the totals and the sums.
     difference: i128,
-    /// Events since then.
+    /// Events since the difference changed.
     waited: u32,
-    /// How often they began to differ.
     times: u64,
 }
 
@@ -255,12 +255,12 @@ impl Totals {
         }
     }
 
-    /// How often the totals began to differ from the sums.
+    /// How often a new difference between the totals and the sums began.
     fn finish(&mut self) -> u64 {
         self.times + u64::from(std::mem::take(&mut self.waited) > 0)
     }
 
-    /// Bytes in use before the first event that are not freed either.
+    /// Bytes in use before the first event and not freed during the trace.
     fn before_bytes(&self) -> u64 {
         let bytes = self.before.unwrap_or(0) - self.freed_before;
         u64::try_from(bytes.max(0)).unwrap_or(0)
@@ -279,7 +279,7 @@ fn add_ranges(
         marks.push((range.start_ns, Stage::Start, row));
         marks.push((range.end_ns, Stage::End, row));
     }
-    // What begins where another ends, follows it; what is empty, begins first.
+    // A range that begins where another ends follows it, and an empty range begins before it ends.
     marks.sort_by_key(|&(time, stage, row)| {
         let is_start = stage == Stage::Start;
         let is_empty = trace.ranges[row].start_ns == trace.ranges[row].end_ns;

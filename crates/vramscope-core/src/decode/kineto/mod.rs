@@ -1,15 +1,15 @@
 //! Reads traces of torch.profiler (FORMAT.md 3.9): the JSON that Kineto writes, with `profile_memory=True`.
 //!
-//! A trace has an event for each allocation and free, which says how much and where, but not by whom. Who it was follows from
-//! the operators and Python functions that were open on the same thread at that time. Events come in any order, and a thread's
-//! functions may come after its allocations. So one pass keeps what is needed of each event as a row, 32 bytes for some
-//! 250 of text, and [`join`] puts them together at the end:
+//! A trace has an event for each allocation and free, with its size and address but without its origin. The origin follows
+//! from the operators and Python functions that were running on the same thread at that time. Events come in any order, and
+//! a thread's functions may come after its allocations. So one pass keeps the relevant fields of each event as a row (32
+//! bytes for some 250 of text), and [`join`] combines the rows at the end:
 //!
 //! ```text
 //! traceEvents ─> event (fields of one event) ─> Trace (rows) ─> join (stacks, devices, ranges) ─> Snapshot
 //! ```
 //!
-//! Kernels, copies and flows are passed over: they hold no memory.
+//! Kernels, copies and flows are skipped: they hold no memory.
 
 mod event;
 mod join;
@@ -33,33 +33,31 @@ use crate::model::{Frame, RowIndex, StringTable};
 /// Stands for a total that an event does not state.
 const UNKNOWN: i64 = i64::MIN;
 
-/// Stands for a frame that was not made yet.
+/// Stands for a frame that has not been made yet.
 const NO_FRAME: FrameId = FrameId(u32::MAX);
 
-/// What was read of a trace.
 #[derive(Default)]
 pub(super) struct Trace {
     spans: Vec<Span>,
     moves: Vec<Move>,
     ranges: Vec<NamedSpan>,
-    /// Names of operators and functions as they are in the file, which the snapshot has in parts.
+    /// Names of operators and functions as in the file; the snapshot splits them into parts.
     names: StringTable,
-    /// The frame of each name.
+    /// The frame of each of these names.
     frames: Vec<FrameId>,
     /// The inputs of operators: `(float[64, 32], Scalar)`.
     inputs: StringTable,
     threads: Threads,
     /// Type and number of each device.
     devices: Vec<(i64, i64)>,
-    /// The event that is being read.
     fields: Fields,
-    /// Number of events read, of whatever kind.
+    /// Events read so far, of every kind.
     events: u64,
     /// Memory events without a size or a time.
     left_out: u64,
 }
 
-/// An operator or function while it ran.
+/// The run of an operator or function.
 struct Span {
     start_ns: i64,
     end_ns: i64,
@@ -67,32 +65,32 @@ struct Span {
     frame: FrameId,
     /// Row of [`Trace::inputs`]; the empty text for functions, and for operators without tensors.
     inputs: StringId,
-    /// Its place among the spans of the file.
+    /// Position among the spans of the file.
     row: u32,
 }
 
-/// An allocation, a free, or a request that failed.
+/// An allocation, a free, or a failed request.
 struct Move {
     time_ns: i64,
     addr: u64,
     /// Negative for a free.
     bytes: i64,
-    /// What was allocated afterwards on the device, or [`UNKNOWN`].
+    /// Bytes allocated on the device afterwards, or [`UNKNOWN`].
     allocated: i64,
-    /// What was reserved, or [`UNKNOWN`].
+    /// Bytes reserved afterwards, or [`UNKNOWN`].
     reserved: i64,
     thread: u32,
-    /// Its place among the moves of the file.
+    /// Position among the moves of the file.
     row: u32,
     stack: StackId,
     context: ContextId,
-    /// Row of [`Trace::devices`]; once they are known, the device's index.
+    /// Row of [`Trace::devices`]; later the device's index in the snapshot.
     device: u16,
     has_failed: bool,
     has_addr: bool,
 }
 
-/// A range that the program named, such as `ProfilerStep#3`.
+/// A range named by the program, such as `ProfilerStep#3`.
 struct NamedSpan {
     start_ns: i64,
     end_ns: i64,
@@ -101,24 +99,22 @@ struct NamedSpan {
 }
 
 impl Trace {
-    /// Whether there has been an event.
     pub(super) fn has_events(&self) -> bool {
         self.events > 0
     }
 
-    /// Number of memory events so far.
     pub(super) fn memory_events(&self) -> u64 {
         self.moves.len() as u64
     }
 
-    /// Keeps what is needed of the event that was read.
+    /// Stores the relevant fields of the event that was just read.
     fn add(&mut self, machine: &mut Machine) -> Result<(), Fault> {
         self.events += 1;
         let fields = std::mem::take(&mut self.fields);
         let added = match (fields.phase.as_str(), fields.category.as_str()) {
             ("i" | "I", _) => self.add_move(&fields, machine),
             ("X", "user_annotation") => self.add_range(&fields, machine),
-            // In old traces operators are of the category Operator.
+            // In old traces the category of operators is Operator.
             ("X", "cpu_op" | "Operator" | "python_function") => self.add_span(&fields, machine),
             _ => Ok(()),
         };
@@ -246,7 +242,7 @@ fn too_many_devices() -> Fault {
     ErrorKind::Limit { what, limit }.into()
 }
 
-/// What the name of a span tells: `torch/nn/modules/linear.py(130): forward`, `aten::addmm`, `nn.Module: Linear_0`.
+/// The parts of a span's name: `torch/nn/modules/linear.py(130): forward`, `aten::addmm`, `nn.Module: Linear_0`.
 #[derive(PartialEq, Eq, Debug)]
 struct Place<'n> {
     function: Cow<'n, str>,
@@ -273,8 +269,8 @@ impl<'n> Place<'n> {
     }
 }
 
-/// `<built-in method to of Tensor object at 0x7f21c8d1a2b0>` without the address, by which each object would have a frame of its
-/// own.
+/// `<built-in method to of Tensor object at 0x7f21c8d1a2b0>` without the address, which would give each object its own
+/// frame.
 fn without_address(name: &str) -> Cow<'_, str> {
     let address = name
         .split_once(" at 0x")
@@ -291,12 +287,12 @@ fn without_address(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Numbers for threads: pid and tid.
+/// Numbers threads, each a pair of pid and tid.
 #[derive(Default)]
 struct Threads {
     rows: Vec<(i64, i64)>,
     index: RowIndex,
-    /// That of the last event; the next one's is mostly the same.
+    /// The thread of the last event, mostly also that of the next.
     last: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Finds what was running at each memory event of a trace: the operators and functions of its thread that had begun and not
-//! ended, the innermost first, as snapshots have them.
+//! Finds what was running at each memory event of a trace: the operators and functions on its thread that had begun and
+//! not ended, innermost first, as in snapshots.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use crate::decode::value::Fault;
 use crate::ids::{ContextId, StackId, StringId};
 use crate::model::Context;
 
-/// Most spans that may be open at once. Python itself ends at 1,000 functions.
+/// Most spans open at once. Python itself stops at 1,000 nested functions.
 const MOST_OPEN: usize = 4096;
 
 impl Trace {
@@ -47,7 +47,6 @@ impl Trace {
         Ok(())
     }
 
-    /// The stack of these spans.
     fn stack<'s>(
         &self,
         running: impl Iterator<Item = &'s Span>,
@@ -62,7 +61,7 @@ impl Trace {
             .stack_of_frames(frames, &mut machine.budget)?)
     }
 
-    /// A context that tells the inputs of an operator: `aten::addmm(float[64], float[128, 32], float[32, 64])`.
+    /// A context that has the inputs of an operator: `aten::addmm(float[64], float[128, 32], float[32, 64])`.
     fn context(&self, operator: Option<&Span>, machine: &mut Machine) -> Result<ContextId, Fault> {
         let mut context = Context::default();
         if let Some(span) = operator {
@@ -76,12 +75,12 @@ impl Trace {
     }
 }
 
-/// The spans of a thread that may be running, by their rows, the outermost first.
+/// The spans of a thread that may be running, by row, outermost first.
 #[derive(Default)]
 struct Open {
     thread: u32,
     spans: Vec<u32>,
-    /// The one that began last, whether or not it runs.
+    /// The span that began last, whether or not it is still running.
     last: Option<u32>,
 }
 
@@ -96,7 +95,7 @@ impl Open {
             self.spans.pop();
         }
         if self.spans.len() == MOST_OPEN {
-            // Some may have ended below others that go on, which functions never do.
+            // Unlike functions, spans may end before others that began inside them.
             self.spans
                 .retain(|&open| spans[open as usize].end_ns > begun.start_ns);
         }
@@ -116,7 +115,7 @@ impl Open {
         Some(spans[last as usize].end_ns)
     }
 
-    /// The spans that run at this time, the innermost first. One that ends just now runs still, unless another begins.
+    /// The spans running at this time, innermost first. A span that ends at this time still counts, unless another begins.
     fn running<'s>(
         &'s self,
         spans: &'s [Span],

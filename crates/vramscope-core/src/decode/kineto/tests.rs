@@ -1,4 +1,4 @@
-//! Tests of what a name tells; those of whole traces are in `tests/it/profiler.rs`.
+//! Tests of the parts of names; those of whole traces are in `tests/it/profiler.rs`.
 
 use super::*;
 

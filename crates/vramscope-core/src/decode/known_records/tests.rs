@@ -1,4 +1,4 @@
-//! Records that the templates fit, and all kinds that they must not fit, against the machine.
+//! Records that fit templates, and all kinds that must not fit, compared with the machine.
 
 use vramscope_synth::pickle::raw::Raw;
 
@@ -10,7 +10,7 @@ use crate::container::Counters;
 use crate::model::Action;
 use crate::open::now;
 
-/// The texts that are memoised first: their numbers are their places.
+/// The texts that are memoised first: their memo numbers are their indexes.
 const WORDS: [&str; 20] = [
     "action",
     "addr",
@@ -33,7 +33,7 @@ const WORDS: [&str; 20] = [
     "custom",
     "device_free",
 ];
-/// The memo numbers of six frames, an empty list and a list of frames that a record has used, behind the words.
+/// The memo numbers after the words: six frames, an empty list, and a list of frames that a record has used.
 const FRAMES: u8 = WORDS.len() as u8;
 const EMPTY: u8 = FRAMES + 6;
 const USED: u8 = EMPTY + 1;
@@ -42,7 +42,7 @@ fn word(text: &str) -> u8 {
     WORDS.iter().position(|&word| word == text).unwrap() as u8
 }
 
-/// Numbers below what is asked for: xorshift64*.
+/// Random numbers below a bound: xorshift64*.
 struct Rng(u64);
 
 impl Rng {
@@ -54,7 +54,6 @@ impl Rng {
     }
 }
 
-/// The opcode that fetches a word.
 fn get(text: &str) -> Vec<u8> {
     vec![op::BINGET, word(text)]
 }
@@ -63,7 +62,7 @@ fn raw(make: impl Fn(Raw) -> Raw) -> Vec<u8> {
     make(Raw::new()).cut()
 }
 
-/// `[frame, …]`, memoised; each frame twice, so that it is long enough to be known.
+/// `[frame, …]`, memoised; with each frame twice, so that it is long enough to become a known stack.
 fn stack(first: u8) -> Vec<u8> {
     let start = Raw::new().op(op::EMPTY_LIST).op(op::MEMOIZE).op(op::MARK);
     let frames = (0..10).fold(start, |raw, frame| raw.binget(FRAMES + (first + frame) % 6));
@@ -116,7 +115,7 @@ fn dict(pairs: &Pairs) -> Vec<u8> {
     all.op(op::SETITEMS).cut()
 }
 
-/// What is before the first event of the first device.
+/// Everything before the first event of the first device.
 fn prelude() -> Raw {
     let words = WORDS.iter().fold(Raw::proto(4), |raw, word| {
         raw.text(word).op(op::MEMOIZE).op(op::POP)
@@ -147,8 +146,8 @@ fn prelude() -> Raw {
         .op(op::MARK)
 }
 
-/// A snapshot with these records, or other opcodes, as the trace of its only device. More events follow, as the last bytes
-/// of a file never go the fast way.
+/// A snapshot with these records, or other opcodes, as the trace of its only device. More events follow, because the last
+/// bytes of a file never take the fast path.
 fn snapshot(parts: &[Vec<u8>]) -> Vec<u8> {
     let all = parts.iter().fold(prelude(), |raw, part| raw.bytes(part));
     let all = (0..6).fold(all, |raw, addr| raw.bytes(&dict(&event(200 + addr))));
@@ -160,7 +159,7 @@ fn a_record_like_one_before_is_read_at_once() {
     for (first, second) in [(event(3), event(8)), (block(3), block(10))] {
         let mut machine = Machine::new(Limits::default(), None);
         let start = prelude().bytes(&dict(&first)).bytes(&[op::POP; 64]).cut();
-        // The bytes end without STOP, and what was learnt stays.
+        // The bytes end without STOP, so the machine keeps what it learned.
         let input = Box::new(&start[..]);
         let mut told = Told {
             counters: &Counters::default(),
@@ -173,7 +172,7 @@ fn a_record_like_one_before_is_read_at_once() {
         let mut other = dict(&second);
         let (lists, dicts) = (machine.lists.len(), machine.dicts.len());
         let memo = machine.memo.len();
-        // Its stack is not known yet.
+        // The stack is not known yet.
         other.resize(other.len() + LEAST_BYTES, op::POP);
         assert_eq!(machine.push_known_record(&other), None);
         assert_eq!((machine.lists.len(), machine.memo.len()), (lists, memo));
@@ -208,7 +207,7 @@ fn plain_events_are_read() {
     assert_eq!(snapshot.stacks.len(), 4);
 }
 
-/// Values that may be in place of another, as opcodes.
+/// Values to put in place of another, as opcodes.
 fn strange_values() -> Vec<Vec<u8>> {
     let pair = |raw: Raw| raw.int1(0).int1(3).op(op::TUPLE2).op(op::MEMOIZE);
     let long = [0xff; 12];
@@ -252,7 +251,7 @@ fn strange_values() -> Vec<Vec<u8>> {
         stack(4),
         [&[op::FRAME, 9, 9, 9, 9, 9, 9, 9, 9][..], &get("alloc")].concat(),
         [&get("alloc")[..], &[op::DUP, op::POP]].concat(),
-        // A word that is another from now on.
+        // A word that gets another value from here on.
         raw(|raw| raw.text("size").binput(word("addr"))),
         raw(|raw| raw.binget(word("alloc")).binput(word("free_completed"))),
         raw(|raw| raw.op(op::EMPTY_LIST).binput(USED)),
@@ -272,7 +271,7 @@ fn strange_values_are_what_the_machine_makes_of_them() {
                 } else {
                     pairs.push((get("pool_id"), value.clone()));
                 }
-                // Three times, because the first is learnt, and plain ones before and behind.
+                // Three times, because the first one is learned, with ordinary ones before and after.
                 let strange = [&dict(&pairs)[..], end].concat().repeat(3);
                 let _ = decode_both_ways(&snapshot(&[plain(1), plain(2), strange, plain(4)]));
             }
@@ -323,7 +322,7 @@ fn strange_keys_are_what_the_machine_makes_of_them() {
 #[test]
 fn records_in_strange_places_are_what_the_machine_makes_of_them() {
     let plain = || [dict(&event(1)), dict(&event(1)), dict(&event(2))].concat();
-    // Under a key, with and without a mark; nested as deep as may be; changed and fetched after use.
+    // Under a key, with and without a mark; nested to the limit; changed and fetched after use.
     let under_key = [
         &[op::EMPTY_DICT, op::MARK][..],
         &get("custom"),

@@ -1,4 +1,4 @@
-//! Values that are written or read, by the same calls.
+//! Writes and reads values by the same calls.
 
 use crate::budget::Budget;
 use crate::limits::Read;
@@ -6,7 +6,7 @@ use crate::{ErrorKind, Limits};
 
 type Result<T> = std::result::Result<T, ErrorKind>;
 
-/// Writes values, or reads over them.
+/// Writes values, or reads and overwrites them.
 pub(super) struct Codec<'a> {
     mode: Mode<'a>,
 }
@@ -23,7 +23,6 @@ impl Codec<'_> {
         }
     }
 
-    /// What has been written.
     pub(super) fn written(&self) -> &[u8] {
         match &self.mode {
             Mode::Write(bytes) => bytes,
@@ -33,7 +32,7 @@ impl Codec<'_> {
 }
 
 impl<'a> Codec<'a> {
-    /// Reads `bytes`, which were unpacked from `file_bytes`.
+    /// Reads `bytes`, which were unpacked from a file of `file_bytes`.
     pub(super) fn reader(bytes: &'a [u8], file_bytes: u64, limits: &Limits) -> Result<Self> {
         let mut budget = Budget::new(*limits, None);
         let read = Read {
@@ -50,7 +49,7 @@ impl<'a> Codec<'a> {
         })
     }
 
-    /// How many of so many bytes were read.
+    /// How many of `of` bytes have been read.
     pub(super) fn offset(&self, of: usize) -> u64 {
         match &self.mode {
             Mode::Write(_) => 0,
@@ -58,7 +57,7 @@ impl<'a> Codec<'a> {
         }
     }
 
-    /// Fails if there is more to read.
+    /// Fails unless everything has been read.
     pub(super) fn must_be_at_end(&self) -> Result<()> {
         match &self.mode {
             Mode::Read { rest, .. } if !rest.is_empty() => {
@@ -106,7 +105,7 @@ impl<'a> Codec<'a> {
         Ok(())
     }
 
-    /// A row of a table of `count` rows.
+    /// A row number of a table with `count` rows.
     pub(super) fn row(&mut self, value: &mut u32, count: usize) -> Result<()> {
         self.small(value)?;
         let is_reading = matches!(self.mode, Mode::Read { .. });
@@ -153,8 +152,8 @@ impl<'a> Codec<'a> {
         Ok(())
     }
 
-    /// The length of a list of items that take at least `least` bytes each. When reading, the list gets that many empty
-    /// ones.
+    /// The length of a list of items that take at least `least` bytes each. When reading, the list is filled with that many
+    /// default items.
     pub(super) fn length<T: Clone + Default>(
         &mut self,
         list: &mut Vec<T>,

@@ -12,12 +12,11 @@ use crate::model::UNKNOWN_FREE;
 
 type Result<T> = std::result::Result<T, ErrorKind>;
 
-/// A rank has more columns than this, each of a byte at least.
+/// Fewest bytes of a rank: it has more columns than this, each of at least one byte.
 const LEAST_RANK_BYTES: usize = 32;
-/// The columns of a site.
+/// Fewest bytes of a site: one for each column.
 const LEAST_SITE_BYTES: usize = 5;
 
-/// The whole fleet.
 pub(super) fn fleet(codec: &mut Codec<'_>, fleet: &mut Fleet) -> Result<()> {
     codec.list(&mut fleet.labels, 1, Codec::text)?;
     codec.list(&mut fleet.settings, 1, settings)?;
@@ -177,7 +176,7 @@ fn curves(codec: &mut Codec<'_>, ranks: &mut [Rank]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a curve that is longer than any that is written: what lays it out relies on that.
+/// Refuses a curve that is longer than we ever write, because layouts rely on that limit.
 fn at_most<T>(values: &[T], most: usize) -> Result<()> {
     match values.len() > most {
         true => Err(malformed("a curve is too long")),
@@ -214,7 +213,7 @@ fn sites(codec: &mut Codec<'_>, ranks: &mut [Rank], labels: usize) -> Result<()>
         |site| &mut site.left_per_step_bytes,
     ];
     for number in NUMBERS {
-        // Ranks often hold the same at the same place.
+        // Ranks often have equal values at the same position.
         let mut before = vec![0; labels];
         for site in ranks.iter_mut().flat_map(|rank| &mut rank.sites) {
             let row = site.site as usize;
@@ -225,7 +224,7 @@ fn sites(codec: &mut Codec<'_>, ranks: &mut [Rank], labels: usize) -> Result<()>
     Ok(())
 }
 
-/// A value of a list, as its place.
+/// One of the values in `all`, as its index.
 fn choice<T: Copy + PartialEq>(codec: &mut Codec<'_>, value: &mut T, all: &[T]) -> Result<()> {
     let mut place = all.iter().position(|one| one == value).unwrap_or(0) as u64;
     codec.number(&mut place)?;
@@ -236,5 +235,5 @@ fn choice<T: Copy + PartialEq>(codec: &mut Codec<'_>, value: &mut T, all: &[T]) 
     Ok(())
 }
 
-/// By the number that stands for them: new ones come last.
+/// By the number that is written; new variants come last.
 const RANK_FROM: [RankFrom; 3] = [RankFrom::Order, RankFrom::Name, RankFrom::Given];

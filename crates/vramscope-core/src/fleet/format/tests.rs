@@ -1,4 +1,4 @@
-//! Files of fleets: what is written is read again, and nothing else does harm.
+//! Files of fleets: what is written can be read again, and other files do no harm.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,6 @@ fn read(file: &[u8]) -> Result<Fleet, ErrorKind> {
     decode(file, &Limits::default()).map_err(|error| error.kind)
 }
 
-/// A file with this body.
 fn packed(body: &[u8]) -> Vec<u8> {
     let mut file = [&FLEET[..], &[VERSION]].concat();
     let mut zlib = ZlibEncoder::new(&mut file, Compression::fast());
@@ -21,7 +20,6 @@ fn packed(body: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The body of a file.
 fn body(fleet: &Fleet) -> Vec<u8> {
     let mut codec = Codec::writer();
     columns::fleet(&mut codec, &mut fleet.clone()).unwrap();
@@ -35,7 +33,6 @@ fn nothing_at_all_is_a_fleet_too() {
     assert_eq!(FileKind::of(&file), FileKind::Fleet);
 }
 
-/// What the reader takes a rank for at least.
 #[test]
 fn a_rank_takes_the_bytes_that_are_counted_on() {
     let one = Fleet {
@@ -63,7 +60,7 @@ fn what_is_no_fleet_is_told_apart() {
     is(&packed(&[0, 0, 0, 0xff, 0xff, 0x7f, 0, 0]), "ends early");
 }
 
-/// In what is unpacked, or in the file if that cannot be unpacked.
+/// The place is in the unpacked data, or in the file if that cannot be unpacked.
 #[test]
 fn damage_has_a_place() {
     let offset = |file: &[u8]| decode(file, &Limits::default()).unwrap_err().offset;
@@ -73,11 +70,11 @@ fn damage_has_a_place() {
     assert_eq!(offset(&file[..file.len() - 1]), file.len() as u64 - 1);
 }
 
-/// A small file that unpacks to very much costs no more than the limits.
+/// A small file that unpacks to a lot of data costs no more than the limits allow.
 #[test]
 fn bombs_are_refused() {
     let mut body = vec![0, 0, 0];
-    // As many empty ranks as the zeros that follow may stand for.
+    // As many empty ranks as the following zeros can represent.
     body.extend([0x80, 0x80, 0x80, 0x01]);
     body.resize(100 << 20, 0);
     let file = packed(&body);
@@ -103,7 +100,7 @@ proptest! {
             let place = place.index(body.len());
             body[place] = byte;
         }
-        // Whatever is read can be written and read again.
+        // Anything that can be read can be written and read again.
         if let Ok(read_fleet) = read(&packed(&body)) {
             prop_assert_eq!(read(&encode(&read_fleet)), Ok(read_fleet));
         }
@@ -152,7 +149,7 @@ fn the_newer_file_of_two_counts() {
     }
 }
 
-/// Memory that rises and falls in some thirty steps.
+/// Memory that rises and falls in about thirty steps.
 fn trained_curve(random: &mut dyn FnMut(u64) -> u64) -> Curve {
     let (base, length) = (1200 + random(20), 8 + random(2));
     let mut reserved = base as u16;
@@ -173,8 +170,8 @@ fn trained_curve(random: &mut dyn FnMut(u64) -> u64) -> Curve {
     curve
 }
 
-/// Rank `number` of a training run in which all call sites for activations depend on the batch: forward and backward
-/// passes in some thirty steps, memory in 200 places.
+/// Rank `number` of a training run in which all call sites of activations depend on the batch: forward and backward
+/// passes in about thirty steps, memory at 200 places.
 fn trained(number: u32) -> Rank {
     let mut state = u64::from(number) * 2 + 1;
     let mut random = |below: u64| {
@@ -229,7 +226,7 @@ fn trained(number: u32) -> Rank {
     }
 }
 
-/// What the page has to fetch for a thousand ranks.
+/// This is the size that the page has to fetch for a thousand ranks.
 #[test]
 fn a_thousand_ranks_take_less_than_2_mb() {
     let labels = (0..200).map(|site| format!("/home/user/train/model_{site:03}.py:{site} forward"));

@@ -1,6 +1,6 @@
-//! Patterns of names: texts with fields.
+//! Patterns of names: text with placeholders.
 
-/// A part of a name that a pattern has as `{rank}`, `{step}`, `{pid}`, `{time}` or `{any}`.
+/// A placeholder: `{rank}`, `{step}`, `{pid}`, `{time}` or `{any}`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Field {
     Rank,
@@ -34,8 +34,8 @@ impl Field {
     }
 }
 
-/// The fields of `name`; `None` if the pattern does not fit it whole. Of several ways the first is taken in which
-/// earlier fields are as long as can be. Upper and lower case are alike.
+/// The values of the placeholders in `name`; `None` if the pattern does not fit the whole name. Earlier placeholders are
+/// as long as possible. Case is ignored.
 pub(super) fn matches<'n>(pattern: &str, name: &'n str) -> Option<Vec<(Field, &'n str)>> {
     let mut fields = Vec::new();
     fit(pattern, name, &mut fields).then_some(fields)

@@ -1,4 +1,4 @@
-//! Places from names: of producers, of words, and of nothing at all.
+//! Places from names of producers, from words, and from neither.
 
 use super::*;
 
@@ -69,7 +69,7 @@ fn words_that_many_use() {
             (None, Some(1), None, none(), "run_9".to_owned()),
         ),
         ("run-4711.pickle", (None, None, None, none(), none())),
-        // A part of another word is none.
+        // A part of another word does not count.
         ("crank3.pickle", (None, None, None, none(), none())),
         ("zürich_rank3.pickle", (Some(3), None, None, none(), none())),
         ("snapshot.pickle", (None, None, None, none(), none())),
@@ -115,7 +115,7 @@ fn local_ranks_are_counted_host_by_host_and_steps_apart() {
     assert_eq!(ranks, [0, 1, 0, 1]);
 }
 
-/// Also where one has no snapshot.
+/// A rank without a snapshot counts too.
 #[test]
 fn local_ranks_keep_their_numbers() {
     let ranks = |paths: &[&str]| -> Vec<_> {
@@ -125,11 +125,11 @@ fn local_ranks_keep_their_numbers() {
     let paths = ["gpu0.pickle", "gpu2.pickle", "gpu3.pickle"];
     let named = [0, 2, 3].map(|rank| (rank, RankFrom::Name));
     assert_eq!(ranks(&paths), named);
-    // Hosts have as many each; that they follow each other by their names is taken for granted.
+    // All hosts are assumed to have equally many, and to be ordered by name.
     let paths = ["node-2/gpu1.pkl", "node-1/gpu0.pkl", "node-2/gpu0.pkl"];
     let counted = [3, 0, 2].map(|rank| (rank, RankFrom::Order));
     assert_eq!(ranks(&paths), counted);
-    // Where the job tells ranks, these count.
+    // If the job has ranks, these count.
     let paths = ["rank0.pkl", "gpu0.pkl"];
     let mixed = [(0, RankFrom::Name), (1, RankFrom::Order)];
     assert_eq!(ranks(&paths), mixed);
@@ -148,7 +148,7 @@ fn ranks_that_come_back_on_another_host_are_local() {
         .map(|place| (place.rank, place.local_rank))
         .collect();
     assert_eq!(ranks, [(0, Some(0)), (1, Some(1)), (2, Some(0))]);
-    // Numbers of the whole job stay.
+    // Numbers that are unique in the job stay.
     let paths = ["node-1/rank0.pkl", "node-2/rank8.pkl"];
     let ranks: Vec<_> = places_of(&paths).iter().map(|place| place.rank).collect();
     assert_eq!(ranks, [0, 8]);
@@ -166,7 +166,6 @@ fn numbers_are_free_within_a_step() {
     assert_eq!(ranks, [0, 0, 1, 2]);
 }
 
-/// The jobs, ranks and steps of paths.
 fn jobs(paths: &[&str]) -> Vec<(String, u32, Option<u64>)> {
     let places = places_of(paths).into_iter();
     places.map(|it| (it.job, it.rank, it.step)).collect()
@@ -189,7 +188,7 @@ fn jobs_in_one_folder_are_told_apart() {
             of("large", 1, Some(10)),
         ]
     );
-    // Of three, two are in a folder of their own; and an older one lies below.
+    // Two of three have a folder of their own, and an older one lies below.
     assert_eq!(
         jobs(&["x/a/rank0.pickle", "x/b/rank0.pickle", "y/a/rank0.pickle"]),
         [of("x/a", 0, None), of("x/b", 0, None), of("y/a", 0, None)]
@@ -213,7 +212,7 @@ fn jobs_in_one_folder_are_told_apart() {
     );
 }
 
-/// As `vramscope record` leaves them.
+/// With names as `vramscope record` writes them.
 #[test]
 fn a_process_without_a_rank_is_one_at_each_moment() {
     let of = |job: &str, rank| (job.to_owned(), rank, None);
@@ -225,7 +224,7 @@ fn a_process_without_a_rank_is_one_at_each_moment() {
         jobs(&["pid4711.pickle", "pid4712.pickle"]),
         [of("", 0), of("", 1)]
     );
-    // A rank is not the process of that number, and a number without the word is no process.
+    // A rank is not the process with that number, and a number without the word is not a process.
     assert_eq!(
         jobs(&["rank5.pickle", "x/pid5.pickle"]),
         [of("", 5), of("", 0)]

@@ -1,17 +1,17 @@
-//! Words with numbers that many use in names, such as `rank3`, `step_100` and `node-4`.
+//! Common words with numbers in names, such as `rank3`, `step_100` and `node-4`.
 
 use std::iter;
 use std::ops::Range;
 
 use super::Named;
 
-/// Endings of snapshots and of what compresses them.
+/// Extensions of snapshots and of compressed files.
 const ENDINGS: [&str; 12] = [
     ".pickle", ".pkl", ".pt", ".vram", ".json", ".html", ".gz", ".zst", ".zstd", ".zip", ".raw",
     ".vset",
 ];
 
-/// What the number or text after a word is.
+/// The meaning of the number or text after a word.
 #[derive(Clone, Copy)]
 enum Means {
     Rank,
@@ -22,7 +22,7 @@ enum Means {
     Process,
 }
 
-/// The words. Longer ones come before those in them.
+/// The words. A word that contains another one precedes it.
 const WORDS: [(&str, Means); 19] = [
     ("local_rank", Means::LocalRank),
     ("localrank", Means::LocalRank),
@@ -45,7 +45,7 @@ const WORDS: [(&str, Means); 19] = [
     ("pid", Means::Process),
 ];
 
-/// A path without the endings of its file.
+/// A path without the extensions of its file.
 pub(super) fn bare(path: &str) -> &str {
     let mut path = path;
     while let Some(shorter) = ENDINGS
@@ -64,8 +64,8 @@ fn without_ending<'p>(path: &'p str, ending: &str) -> Option<&'p str> {
     (has_name && end.eq_ignore_ascii_case(ending)).then_some(begin)
 }
 
-/// Adds what a part of a path says, unless it is said already. `tells_job`: the name of a file says a job only beside a rank,
-/// as `run-4711.pickle` is one of many processes.
+/// Adds the content of a part of a path to `said`, unless it is known already. `tells_job`: a job may be read. A file name
+/// has one only next to a rank, since `run-4711.pickle` is one of many processes.
 pub(super) fn tell(part: &str, tells_job: bool, said: &mut Named) {
     for value in values(part) {
         if tells_job || !matches!(value.means, Means::Job) {
@@ -74,7 +74,7 @@ pub(super) fn tell(part: &str, tells_job: bool, said: &mut Named) {
     }
 }
 
-/// A path without the numbers of processes. Where nothing else differs, files of two runs are of the same rank and moment.
+/// A path without process ids. If two paths differ in nothing else, they are the same rank and moment of different runs.
 #[must_use]
 pub fn without_processes(path: &str) -> String {
     let mut text = String::new();
@@ -86,7 +86,6 @@ pub fn without_processes(path: &str) -> String {
     text + &path[at..]
 }
 
-/// A number after a word.
 struct Value {
     means: Means,
     /// Where the word begins.
@@ -119,7 +118,7 @@ fn values(text: &str) -> impl Iterator<Item = Value> {
     })
 }
 
-/// Where the number after `word` is, if that is at this place of a text. It may stand behind a separator.
+/// The number after `word` at this position of a text, with an optional separator between them.
 fn digits(text: &str, at: usize, word: &str) -> Option<Range<usize>> {
     let rest = text[at..].strip_prefix(word)?;
     let begin = usize::from(rest.starts_with(['-', '_', '=', '.', ' ', ':']));

@@ -1,4 +1,4 @@
-//! What steps leave behind, over all ranks.
+//! Memory that steps leave behind, over all ranks.
 
 use std::cmp::Reverse;
 
@@ -9,32 +9,32 @@ use crate::fleet::model::Fleet;
 use crate::fleet::statistic::{Measure, Usual};
 use crate::sorting::SortFew;
 
-/// What steps leave behind.
+/// Memory that steps leave behind.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Leaks {
     /// Number of ranks whose steps are known.
     pub ranks_with_steps: u64,
     /// Number of ranks whose live memory grows from step to step.
     pub growing: u64,
-    /// By how much, over the ranks of which it is known; `None` if of none.
+    /// Growth over the ranks for which it is known; `None` if there are none.
     pub growth: Option<Usual>,
-    /// The rank that grows most; `None` if none does.
+    /// The rank that grows fastest; `None` if none grows.
     pub fastest: Option<usize>,
-    /// The call sites that leave something behind in most steps of a rank, the most on a usual rank first. If no rank's
-    /// steps are known, the call sites with anything at the end.
+    /// The call sites that leave something behind in most steps of a rank, sorted by what they leave on a typical rank. If
+    /// no rank's steps are known, the call sites with memory left at the end.
     pub sites: Vec<LeakedSite>,
 }
 
-/// A call site of which something stays.
+/// A call site whose memory stays.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LeakedSite {
-    /// What each step leaves; `None` if none leaves any.
+    /// Memory left by each step; `None` if none.
     pub per_step: Option<SiteSpread>,
-    /// What is live at the end; `None` if nothing is.
+    /// Memory live at the end; `None` if none.
     pub end: Option<SiteSpread>,
 }
 
-/// Finds what stays.
+/// Finds the memory that steps leave behind.
 #[must_use]
 pub fn leaks(fleet: &Fleet) -> Leaks {
     let growth = |rank: usize| Measure::Growth.of(&fleet.ranks[rank]);
@@ -42,7 +42,7 @@ pub fn leaks(fleet: &Fleet) -> Leaks {
     let known: Vec<u64> = all.clone().filter_map(growth).collect();
     let fastest = all.filter(|&rank| growth(rank) > Some(0));
     let fastest = fastest.max_by_key(|&rank| (growth(rank), Reverse(rank)));
-    // Of fewer steps than growth takes, nothing tells what each leaves.
+    // With fewer steps than growth needs, it is unknown what each leaves.
     let with_steps = known.iter();
     let per_step = sites(fleet, SiteFigure::LeftPerStep);
     let mut at_end: Vec<Option<SiteSpread>> = vec![None; fleet.labels.len()];
@@ -79,7 +79,7 @@ pub fn leaks(fleet: &Fleet) -> Leaks {
 }
 
 impl LeakedSite {
-    /// The spread that it is sorted by.
+    /// The value to sort by.
     #[must_use]
     pub fn main(&self) -> Option<&SiteSpread> {
         self.per_step.as_ref().or(self.end.as_ref())

@@ -1,4 +1,4 @@
-//! Which ranks differ from the rest, and in what.
+//! Finds ranks that differ from the rest.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,13 +13,13 @@ use crate::fleet::model::{Fleet, Rank, SettingsId};
 use crate::fleet::statistic::{Measure, Usual};
 use crate::sorting::SortFew;
 
-/// The score of what no number can tell, for sorting.
+/// Replaces an infinite score when sorting.
 const BEYOND: f64 = 1e6;
 
 /// The ranks that differ from the rest.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Odd {
-    /// What is usual.
+    /// The typical values.
     pub peaks: Peaks,
     /// The odd ranks, the oddest first.
     pub ranks: Vec<OddRank>,
@@ -30,11 +30,11 @@ pub struct Odd {
 pub struct OddRank {
     /// The rank.
     pub rank: usize,
-    /// In what it is odd, the oddest first. May be empty if its settings differ.
+    /// The odd values, oddest first. May be empty if the settings differ.
     pub values: Vec<OddValue>,
-    /// Its settings that differ from those of most ranks, at most [`MOST_SETTINGS`](Self::MOST_SETTINGS).
+    /// The settings that differ from those of most ranks, at most [`MOST_SETTINGS`](Self::MOST_SETTINGS).
     pub settings: Arc<[SettingChange]>,
-    /// The number of those before the others were left out.
+    /// The number of such settings, including those beyond the limit.
     pub setting_count: u64,
 }
 
@@ -42,7 +42,7 @@ impl OddRank {
     /// Most settings that are listed.
     pub const MOST_SETTINGS: usize = 50;
 
-    /// How odd it is: its highest modified z-score, bounded.
+    /// The highest modified z-score, bounded.
     #[must_use]
     pub fn oddness(&self) -> f64 {
         let scores = self
@@ -53,27 +53,27 @@ impl OddRank {
     }
 }
 
-/// A value that stands out.
+/// An odd value.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OddValue {
     /// The measure.
     pub measure: Measure,
     /// The rank's value.
     pub value: u64,
-    /// What is usual.
+    /// The typical value.
     pub usual: Usual,
-    /// Its modified z-score; `None` if it is beyond all numbers, as more than half of the ranks are alike.
+    /// The modified z-score; `None` if it is infinite, because more than half of the ranks are equal.
     pub score: Option<f64>,
 }
 
-/// Finds the odd ranks. `None` if there is no rank; of fewer than three none is odd.
+/// Finds the odd ranks. `None` if there are no ranks; among fewer than three none is odd.
 #[must_use]
 pub fn odd(fleet: &Fleet) -> Option<Odd> {
     let all: Vec<usize> = (0..fleet.ranks.len()).collect();
     odd_among(fleet, &all)
 }
 
-/// Finds those of some ranks, which must ascend, that differ from the others of these.
+/// Finds the ranks in `among` (ascending) that differ from the others in it.
 #[must_use]
 pub fn odd_among(fleet: &Fleet, among: &[usize]) -> Option<Odd> {
     let peaks = peaks_among(fleet, among)?;
@@ -118,10 +118,10 @@ pub fn odd_among(fleet: &Fleet, among: &[usize]) -> Option<Odd> {
     Some(Odd { peaks, ranks })
 }
 
-/// The settings that differ from those of more than half of some ranks, found once for all ranks with the same.
+/// Settings that differ from those of more than half of some ranks, computed once per distinct settings.
 struct UnusualSettings<'a> {
     fleet: &'a Fleet,
-    /// `None` if there are none that more than half of at least three ranks have.
+    /// The settings of more than half of at least three ranks; `None` if there are none.
     common: Option<SettingsId>,
     known: HashMap<SettingsId, (Arc<[SettingChange]>, u64)>,
 }
@@ -142,7 +142,7 @@ impl<'a> UnusualSettings<'a> {
         }
     }
 
-    /// Of a rank, with their number before the others were left out.
+    /// Those of a rank, and their number including those beyond the limit.
     fn of_rank(&mut self, rank: &Rank) -> (Arc<[SettingChange]>, u64) {
         let (fleet, common) = (self.fleet, self.common);
         let found = || {

@@ -1,4 +1,4 @@
-//! Which ranks ran out of memory, the first in time first.
+//! The ranks that ran out of memory, earliest first.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::sorting::SortFew;
 /// The ranks that ran out of memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Ooms {
-    /// The ranks, by the time of their first failure, those without a time last.
+    /// The ranks, by the time of their first failure; those without a time are last.
     pub ranks: Vec<usize>,
-    /// Number of requests that failed, on all ranks.
+    /// Number of failed requests on all ranks.
     pub failures: u64,
-    /// The call sites of the first failures, with the number of ranks, most ranks first.
+    /// The call sites of the first failures, each with its number of ranks, most ranks first.
     pub sites: Vec<(SiteId, u64)>,
-    /// Why the first failures happened, with the number of ranks, most ranks first.
+    /// The causes of the first failures, each with its number of ranks, most ranks first.
     pub causes: Vec<(String, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! How high ranks peak.
+//! The peaks of ranks.
 
 use std::cmp::Reverse;
 
@@ -13,9 +13,9 @@ use crate::sorting::SortFew;
 pub struct Peaks {
     /// All ranks, highest peak first.
     pub by_peak: Vec<usize>,
-    /// The rank whose peak is the median. For an even number of ranks it is the lower one of the two in the middle.
+    /// The rank with the median peak. For an even number of ranks it is the lower of the two in the middle.
     pub median: usize,
-    /// What is usual, for each measure that is known of any rank.
+    /// The typical value of each measure that is known for some rank.
     pub usual: Vec<(Measure, Usual)>,
 }
 
@@ -26,7 +26,7 @@ impl Peaks {
         self.by_peak.first().copied().unwrap_or(0)
     }
 
-    /// What is usual by a measure; `None` if no rank is known by it.
+    /// The typical value of a measure; `None` if no rank has it.
     #[must_use]
     pub fn usual(&self, measure: Measure) -> Option<&Usual> {
         let mut usual = self.usual.iter();
@@ -34,14 +34,14 @@ impl Peaks {
     }
 }
 
-/// The peaks of all ranks; `None` if there is no rank.
+/// The peaks of all ranks; `None` if there are no ranks.
 #[must_use]
 pub fn peaks(fleet: &Fleet) -> Option<Peaks> {
     let all: Vec<usize> = (0..fleet.ranks.len()).collect();
     peaks_among(fleet, &all)
 }
 
-/// The peaks of some ranks, which must ascend; `None` if there is none.
+/// The peaks of the ranks in `among` (ascending); `None` if it is empty.
 pub(super) fn peaks_among(fleet: &Fleet, among: &[usize]) -> Option<Peaks> {
     let by_peak = by_peak(fleet, among);
     let median = median_of(&by_peak)?;
@@ -58,7 +58,7 @@ pub(super) fn peaks_among(fleet: &Fleet, among: &[usize]) -> Option<Peaks> {
     })
 }
 
-/// Of some ranks, which must ascend, the one whose peak is the median, as in [`Peaks`].
+/// The rank in `among` (ascending) with the median peak, as in [`Peaks`].
 #[must_use]
 pub fn median_rank(fleet: &Fleet, among: &[usize]) -> Option<usize> {
     median_of(&by_peak(fleet, among))
@@ -74,19 +74,19 @@ fn median_of(by_peak: &[usize]) -> Option<usize> {
     by_peak.get(by_peak.len() / 2).copied()
 }
 
-/// The comparison of all ranks in short.
+/// A brief comparison of all ranks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Ranks {
-    /// Their peaks.
+    /// The peaks of all ranks.
     pub peaks: Peaks,
     /// The outliers, at most one for each measure of memory.
     pub outliers: Vec<Outlier>,
-    /// The rank whose call sites are compared with those of the median rank: the outlier by peak or, without one, the
-    /// rank with the highest peak. `None` if that is too close to the median to matter.
+    /// The rank whose call sites are compared with those of the median rank: the outlier by peak, or else the rank with the
+    /// highest peak. `None` if that is too close to the median to matter.
     pub compared: Option<usize>,
 }
 
-/// Compares ranks in short; `None` for fewer than two.
+/// Compares ranks briefly; `None` for fewer than two.
 #[must_use]
 pub fn ranks(fleet: &Fleet) -> Option<Ranks> {
     let peaks = peaks(fleet).filter(|peaks| peaks.by_peak.len() > 1)?;

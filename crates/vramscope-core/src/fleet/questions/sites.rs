@@ -1,4 +1,4 @@
-//! Call sites over all ranks.
+//! Compares call sites across ranks.
 
 use std::cmp::Reverse;
 
@@ -17,12 +17,12 @@ pub enum SiteFigure {
     Peak,
     /// Bytes live at the end.
     End,
-    /// Bytes that each step leaves behind.
+    /// Bytes left behind by each step.
     LeftPerStep,
 }
 
 impl SiteFigure {
-    /// Whether it is known of a rank: of too few steps, nothing tells what each leaves.
+    /// Whether it is known for a rank: with too few steps, it is unknown what each leaves.
     fn is_known(self, rank: &Rank) -> bool {
         self != Self::LeftPerStep || Measure::Growth.of(rank).is_some()
     }
@@ -36,14 +36,14 @@ impl SiteFigure {
     }
 }
 
-/// A call site over all ranks of which the figure is known. One that does not list it holds nothing there.
+/// A call site across all ranks for which the figure is known. Ranks that do not list it count as 0.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SiteSpread {
     /// The call site.
     pub site: SiteId,
-    /// On how many ranks there is any.
+    /// Number of ranks with any bytes.
     pub ranks: u64,
-    /// What is usual.
+    /// The typical value.
     pub usual: Usual,
     /// The rank with the most.
     pub highest: usize,
@@ -53,16 +53,16 @@ pub struct SiteSpread {
     pub odd: Vec<usize>,
 }
 
-/// All call sites of which any rank has something, by the highest value of a rank.
+/// All call sites with bytes on any rank, sorted by their highest value.
 ///
-/// A rank is odd as elsewhere, and if the difference is at least [`NOTABLE_BYTES`].
+/// A rank is odd by the usual rules, if the difference is at least [`NOTABLE_BYTES`].
 #[must_use]
 pub fn sites(fleet: &Fleet, figure: SiteFigure) -> Vec<SiteSpread> {
     let all: Vec<usize> = (0..fleet.ranks.len()).collect();
     sites_among(fleet, &all, figure)
 }
 
-/// [`sites`] over some ranks, which must ascend. Its time grows with what they list, not with call sites times ranks.
+/// [`sites`] among the ranks in `among` (ascending). The time depends on what they list, not on call sites times ranks.
 #[must_use]
 pub fn sites_among(fleet: &Fleet, among: &[usize], figure: SiteFigure) -> Vec<SiteSpread> {
     let mut by_site: Vec<Vec<(usize, u64)>> = vec![Vec::new(); fleet.labels.len()];
@@ -89,7 +89,7 @@ pub fn sites_among(fleet: &Fleet, among: &[usize], figure: SiteFigure) -> Vec<Si
     spreads
 }
 
-/// `held`: the ranks that hold anything, with what they hold. Both lists ascend.
+/// `held`: the ranks with any bytes, and the bytes. Both lists ascend.
 fn spread(site: SiteId, held: &[(usize, u64)], among: &[usize]) -> SiteSpread {
     let bytes: Vec<u64> = held.iter().map(|&(_, bytes)| bytes).collect();
     let usual = Usual::with_zeros(bytes, among.len() - held.len()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Answers to fleets that are made for them, and to all others.
+//! Answers about fleets made for them, and about random ones.
 
 use proptest::prelude::*;
 
@@ -160,7 +160,7 @@ fn leaks_are_told_by_step_or_else_by_what_is_left() {
     assert_eq!(site.end.as_ref().map(|end| end.usual.highest), Some(3));
 }
 
-/// Nothing tells what the steps of a rank leave that has none, or too few.
+/// A rank with no steps, or too few, says nothing about what they leave.
 #[test]
 fn ranks_without_steps_are_in_no_median_of_them() {
     let mut all = of_peaks(&[100; 5]);
@@ -181,7 +181,7 @@ fn ranks_without_steps_are_in_no_median_of_them() {
     assert_eq!((usual.lowest, &spread.odd[..]), (2 * MIB, &[][..]));
 }
 
-/// One that is small on some ranks is known there, too, if it is large on another.
+/// A site that is small on some ranks is known there too, if it is large on another.
 #[test]
 fn call_sites_that_are_left_are_known_of_all_ranks() {
     let mut all = fleet([
@@ -211,7 +211,7 @@ fn call_sites_that_are_left_are_known_of_all_ranks() {
         changes,
         expected.map(|(site, bytes)| (site.to_owned(), bytes))
     );
-    // There is no more room than for those of one rank on average.
+    // There is room only for one per rank on average.
     all.keep_sites(1);
     assert_eq!(all.labels, ["c.py:3 h"]);
 }
@@ -246,7 +246,7 @@ fn a_question_is_about_one_step() {
 }
 
 proptest! {
-    /// What is left is as it was, and with the others it is as much as before.
+    /// The remaining sites are unchanged, and the total with the others is the same.
     #[test]
     fn nothing_is_lost_of_call_sites_that_are_left_out(fleet in fleets(7), most in 0_usize..5) {
         let mut kept = fleet.clone();
@@ -266,7 +266,7 @@ proptest! {
         prop_assert!(kept.ranks.iter().map(sum).eq(fleet.ranks.iter().map(sum)));
     }
 
-    /// Whatever ranks there are: no answer panics, and all refer to ranks that exist.
+    /// No answer panics for any fleet, and all refer to existing ranks.
     #[test]
     fn answers_hold_for_all_fleets(fleet in fleets(7)) {
         let count = fleet.ranks.len();
@@ -293,8 +293,8 @@ proptest! {
         for cohort in &cohorts {
             let alone = fleet.cohort(cohort);
             prop_assert_eq!(alone.ranks.len() as u64, cohort.ranks);
-            // The page asks for the median among all ranks, the command line takes a cohort out: of equal peaks, too, the
-            // same one counts.
+            // The page asks for the median among all ranks, and the command line cuts out a cohort: both find the same rank,
+            // also among equal peaks.
             let among: Vec<usize> = (first..first + alone.ranks.len()).collect();
             let median = peaks(&alone).map(|peaks| first + peaks.median);
             prop_assert_eq!(median_rank(&fleet, &among), median);
@@ -302,7 +302,7 @@ proptest! {
         }
     }
 
-    /// A call site's sum by a slow way.
+    /// Against a slow sum per call site.
     #[test]
     fn sites_are_as_looked_up_rank_by_rank(fleet in fleets(7)) {
         for spread in sites(&fleet, SiteFigure::Peak) {

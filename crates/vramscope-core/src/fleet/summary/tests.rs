@@ -1,11 +1,11 @@
-//! Summaries agree with the files that they are made from.
+//! Compares summaries with the files that they are made from.
 
 use vramscope_synth::files::fixtures_in;
 
 use super::*;
 use crate::analysis::recording::Recording;
 
-/// The summaries of genuine files add up to what the files hold.
+/// The summaries of genuine files add up to the contents of the files.
 #[test]
 fn summaries_agree_with_their_files() {
     let mut ranks = 0;
@@ -49,7 +49,7 @@ fn summaries_agree_with_their_files() {
     assert!(ranks > 5);
 }
 
-/// A curve as a slow, obvious version has it: each bin looks at all moments that touch it.
+/// A slow, obvious version of a curve: each bin looks at all moments that touch it.
 #[test]
 fn bins_hold_what_moments_touch_them() {
     let active = vec![5_u64, 90, 4000, 17, 17, 300, 12];

@@ -5,7 +5,6 @@ use crate::ids::ContextId;
 use crate::model::Action;
 use crate::vram_format::FIRST_OTHER_ACTION;
 
-/// The events' columns.
 impl Reader<'_, '_> {
     pub(super) fn events(&mut self) -> Result<()> {
         self.table("actions", |from| {

@@ -1,4 +1,4 @@
-//! Damage in what is written from a damaged file.
+//! Damage in files that are written from a damaged file.
 
 use vramscope_core::cut::{Piece, cut};
 
@@ -30,14 +30,14 @@ fn what_is_written_says_so() {
         }
     }
 
-    // A list of segments has no place for it, so it becomes a dict.
+    // A list of segments has no place for damage, so it becomes a dict.
     let list = r#"[{"device": 0, "address": 512, "total_size": -5, "blocks": []}]"#;
     let list = decode(list.as_bytes()).unwrap();
     for again in written(&list) {
         assert_eq!(damage(&again), damage(&list));
     }
 
-    // Parts, and files without names, have the kinds and numbers of the whole.
+    // Parts, and files without names, have the kinds and counts of the whole.
     let recording = Recording::of(first);
     let device = recording.devices().next().unwrap();
     let moments = (0, 0);
@@ -52,7 +52,7 @@ fn what_is_written_says_so() {
     }
 }
 
-/// `damage` in a file is outside input, too.
+/// `damage` in a file is untrusted input, too.
 #[test]
 fn what_a_file_says_of_itself_is_bounded() {
     let place = "x".repeat(40_000);
@@ -64,7 +64,7 @@ fn what_a_file_says_of_itself_is_bounded() {
     let places = ["a", "b", "c"].map(str::to_owned).to_vec();
     assert_eq!(only(&snapshot, WarningKind::FreedTwice), (3, places));
     assert_eq!(snapshot.warnings.list().len(), 1);
-    // Somebody else's key of that name is kept as any other.
+    // A key of that name written by others is stored like any other.
     assert_eq!(
         read(r#"{"segments": [], "damage": "none"}"#).extras["damage"],
         "none"

@@ -1,4 +1,4 @@
-//! Sizes that cannot be.
+//! Impossible sizes.
 
 use vramscope_core::analysis::search::filter::totals;
 use vramscope_core::analysis::time::range_totals::RangeSums;
@@ -13,11 +13,11 @@ fn impossible_sizes() {
         ("alloc", 2, largest),
         ("alloc", 3, largest + 1),
         ("segment_alloc", 4, 1 << 64),
-        // A program may ask for anything.
+        // A program may request any size.
         ("oom", 5, 1 << 60),
         ("oom", 1 << 49, 1),
         ("oom", 5, -7),
-        // Up to the last address, and one further.
+        // Up to the last address, and one byte further.
         ("free_completed", u64::MAX - 7, 8),
         ("free_completed", u64::MAX - 6, 8),
     ];
@@ -111,7 +111,7 @@ fn no_sum_contains_an_impossible_size() {
     }
 }
 
-/// The second block is left out, and all of the second segment.
+/// The second block is removed, and the whole second segment.
 #[test]
 fn no_sum_of_memory_contains_an_impossible_size() {
     let state = read(
@@ -144,7 +144,7 @@ fn no_sum_of_memory_contains_an_impossible_size() {
         sizes.collect::<Vec<_>>(),
         [(512, Some(500)), (0, Some(0)), (0, Some(0))]
     );
-    // More than its block cannot have been requested: how much is not known.
+    // A block cannot be smaller than its request: the requested size is unknown.
     let state = read(
         r#"{"segments": [{"device": 0, "address": 4096, "total_size": 512, "blocks": [
             {"address": 4096, "size": 512, "requested_size": 513, "state": "active_allocated"}]}]}"#,
@@ -152,7 +152,7 @@ fn no_sum_of_memory_contains_an_impossible_size() {
     assert_eq!(state.blocks.requested_bytes(&state.blocks.rows[0]), 512);
 }
 
-/// Blocks without addresses lie behind each other, however large they are said to be.
+/// Blocks without addresses are placed one after another, whatever size they claim.
 #[test]
 fn blocks_behind_an_impossible_one() {
     let state = read(
@@ -187,7 +187,7 @@ fn missing_sizes() {
         damage(&event(r#""action": "oom", "device_free": 0, "size": 1"#)),
         []
     );
-    // What nobody knows may have none.
+    // An unknown action may have no size.
     let unknown = event(r#""action": "not_known_yet""#);
     let named = WarningKind::UnknownAction("not_known_yet".to_owned());
     assert_eq!(only(&unknown, named).0, 1);
@@ -238,7 +238,7 @@ fn more_than_there_is() {
         ["device 0: 4.00 KiB reserved, a device of 2.00 KiB"]
     );
     assert_eq!(of(&device(4096, "cuMemAlloc")), [""; 0]);
-    // It may be anywhere.
+    // Managed memory may be anywhere.
     assert_eq!(of(&device(2048, "cuMemAllocManaged")), [""; 0]);
     let many: Vec<_> = (0..2).map(|row| ("alloc", row << 48, 1 << 48)).collect();
     assert_eq!(of(&trace(&many)), ["device 0: more than 256 TiB at once"]);

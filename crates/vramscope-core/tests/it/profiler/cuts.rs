@@ -19,7 +19,7 @@ fn of(snapshot: &Snapshot, moments: (u32, u32)) -> Snapshot {
     cut(&recording, &pieces)
 }
 
-/// Events that each device says to have been carried over.
+/// Number of events carried over, as stated for each device.
 fn carried(snapshot: &Snapshot) -> Vec<u64> {
     let facts = facts(&Recording::of(snapshot.clone()));
     let carried = facts.iter().filter_map(|fact| match fact.kind {
@@ -58,7 +58,7 @@ fn a_part_has_no_segments_and_the_same_peak() {
                 assert_eq!(after.history.active_bytes.last(), live.last(), "{name}");
                 assert!(after.is_without_segments(), "{name}");
             }
-            // The whole of a part is that part, and a part of a part carries over what a part of the whole does.
+            // The whole of a part is that part, and a part of a part carries over the same as a part of the whole.
             assert_eq!(difference(&of(&part, (0, u32::MAX)), &part), None, "{name}");
             let hidden = anonymise(&part, &Anonymiser::new([7; 32]));
             assert_eq!(self::carried(&hidden), carried, "{name}");

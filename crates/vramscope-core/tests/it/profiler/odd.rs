@@ -1,4 +1,4 @@
-//! Traces and timelines that say little, too much, or what cannot be.
+//! Traces and timelines that say too little, too much, or something impossible.
 
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::model::{Action, Profile, WarningKind};
@@ -32,13 +32,13 @@ fn what_was_in_use_before_is_told_as_a_sum() {
         Profile::of(&recording.snapshot).unwrap().devices[0].before_bytes,
         0
     );
-    // The rest of a total was there before, and stays.
+    // The rest of a total existed before, and remains.
     let more = memory(&WHOLE.replace("1536", "9728"));
     let recording = Recording::of(decode(of_events(&more).as_bytes()).unwrap());
     let device = recording.devices().next().unwrap();
     assert_eq!(device.history.active_bytes, [9216, 9728]);
     assert_eq!(device.history.before_recording, 1);
-    // So it is in a part of the file.
+    // The same holds in a part of the file.
     let piece = vramscope_core::cut::Piece {
         device,
         moments: (0, 1),
@@ -64,7 +64,7 @@ fn totals_that_differ_are_counted_once() {
     let lost = trace(&|ts| ts * 512 + if ts > 20 { 4096 } else { 0 });
     assert_eq!(lost.warnings.list()[0].kind, WarningKind::TotalsDiffer);
     assert_eq!(lost.warnings.list()[0].count, 1);
-    // Two threads whose totals were noted in the other order are no contradiction.
+    // Two threads whose totals were noted in the wrong order do not contradict each other.
     let crossed = trace(&|ts| match ts {
         20 => 21 * 512,
         21 => 20 * 512,

@@ -1,5 +1,5 @@
-//! Roles of what a trace without Python's functions shows, against those of the same trace with them; and those that a
-//! memory timeline records.
+//! Roles in a trace without Python's functions, compared with those of the same trace with them; and those recorded in a
+//! memory timeline.
 
 use serde_json::Value;
 use vramscope_core::analysis::recording::{Device, Recording};

@@ -8,12 +8,12 @@ use vramscope_core::analysis::memory::settings::{is_known, split_pairs};
 use vramscope_core::analysis::search::filter::{parse_bytes, parse_capacity};
 
 impl ModelSettings {
-    /// Applies changes to these settings: `expandable_segments:True,max_split_size_mb:128` as in the environment
-    /// variable, or `max_split_size=128MiB`. Beside torch's keys there are `capacity`, the bytes that CUDA has for
-    /// the process, and `allowed`, the process's own limit; `none` removes a limit or threshold.
+    /// Applies changes to these settings: `expandable_segments:True,max_split_size_mb:128` as in the environment variable,
+    /// or `max_split_size=128MiB`. In addition to torch's keys there are `capacity`, the bytes that CUDA has for the
+    /// process, and `allowed`, the process's own limit; `none` removes a limit or threshold.
     ///
-    /// torch knows the process's own limit as a share of the device. So under another capacity a limit revealed by a
-    /// failed request keeps its share; if the share is unknown, the limit is dropped.
+    /// torch has the process's own limit as a share of the device. So under another capacity a limit revealed by a failed
+    /// request keeps its share; if the share is unknown, the limit is dropped.
     ///
     /// # Errors
     /// If a key is unknown or torch would refuse its value: a sentence that says what to write.
@@ -31,7 +31,6 @@ impl ModelSettings {
         Ok(settings)
     }
 
-    /// Sets one key.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "expandable_segments" => self.expandable_segments = flag(key, value)?,
@@ -163,11 +162,11 @@ fn no_such(key: &str) -> String {
     }
     if is_known(key) {
         return format!(
-            "The model does not know {key}: it has no bearing on device memory, or not one that could be foretold."
+            "The model does not know {key}: it has no bearing on device memory, or none that could be predicted."
         );
     }
     format!(
-        "“{key}” is no setting of the allocator. There are expandable_segments, max_split_size_mb, \
+        "“{key}” is not a setting of the allocator. There are expandable_segments, max_split_size_mb, \
          max_non_split_rounding_mb, roundup_power2_divisions, garbage_collection_threshold, \
          large_segment_size_mb, per_process_memory_fraction, capacity (what CUDA has, as 24GiB) and allowed."
     )
@@ -294,7 +293,7 @@ mod tests {
         );
     }
 
-    /// Would it fit a bigger GPU? What a failed request of the recording showed is not true of that.
+    /// Would it fit on a bigger GPU? A limit seen in a failed request does not apply there.
     #[test]
     fn another_capacity() {
         let mut recorded = changed("capacity=10GiB").unwrap();
@@ -320,7 +319,7 @@ mod tests {
         assert_eq!(allowed(&unknown, "capacity=20GiB"), None);
     }
 
-    /// Lists as torch 2.15 understood them, run.
+    /// Lists as interpreted by torch 2.15 when run.
     #[test]
     fn divisions_by_size() {
         let steps = |text: &str| {

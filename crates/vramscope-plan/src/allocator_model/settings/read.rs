@@ -10,15 +10,15 @@ use vramscope_core::analysis::memory::settings::{is_known, variable_pairs};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::model::Action;
 
-/// Most settings kept that the model ignores. torch has fewer.
+/// Most settings stored that the model ignores. torch has fewer.
 const OTHERS_KEPT: usize = 64;
 
 impl ModelSettings {
-    /// The settings stated in a file, as far as the model knows them. Absent or invalid ones count as unset. If the
-    /// file does not state whether segments were expandable, its segments tell.
+    /// The settings stated in a file, as far as the model supports them. Absent or invalid ones count as unset. If the file
+    /// does not state whether segments were expandable, this is inferred from its segments.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
-        // Events name their pools since 2.12. The rule of 2.13 and 2.14 is unknown; they are taken to be like 2.15.
+        // Events name their pools since 2.12. The rule of 2.13 and 2.14 is unknown; 2.15's is assumed.
         let mut contexts = snapshot.contexts.rows().iter();
         let ties = match snapshot.producer.name.as_str() {
             "torch 2.12" => Ties::OlderBlock,

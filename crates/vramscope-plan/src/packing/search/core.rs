@@ -7,7 +7,7 @@ use super::super::{Packing, Problem, Sections, gcd};
 use super::part::Part;
 use crate::ranges::{Range, Ranges};
 
-/// Passes over the remaining buffers to find further easy ones. Two or three mostly find all.
+/// Passes over the remaining buffers to find further easy ones. Two or three usually find all.
 const MOST_LOOKS: usize = 32;
 
 /// A problem without its easy buffers, split into parts that share no moment.

@@ -4,14 +4,12 @@ use super::super::{Method, Packed, Problem, Sections};
 use super::core::Core;
 use super::rounds::{Ended, Round, first_nodes};
 
-/// Problems of more buffers are not searched, because putting the parts together again would block for too long.
+/// Larger problems are not searched, because combining the parts again would block for too long.
 const MOST_BUFFERS: usize = 1 << 17;
 
 /// What is known about one part.
 struct Level {
-    /// The offsets of its buffers, in bytes.
     offsets: Vec<u64>,
-    /// The highest end of its buffers.
     height: u64,
     /// Proved lower bound of `height`.
     low: u64,
@@ -25,7 +23,7 @@ struct Level {
 pub(in super::super) struct Descent {
     core: Core,
     levels: Vec<Level>,
-    /// The part being searched, and within which capacity.
+    /// The part being searched, and the capacity to reach.
     current: Option<(usize, u64, Round)>,
 }
 
@@ -58,7 +56,7 @@ impl Descent {
         })
     }
 
-    /// Works until `is_over`, or until nothing can become lower or the highest part cannot be searched. Returns
+    /// Works until `is_over` returns true, or until nothing can become lower or the highest part cannot be searched. Returns
     /// whether it is done.
     pub(in super::super) fn run(
         &mut self,
@@ -98,7 +96,7 @@ impl Descent {
                 }
                 Ended::Limit => level.halvings += 1,
             }
-            // Even if every capacity is refuted at once, there can be very many of them.
+            // Even if every capacity is refuted immediately, there can be very many of them.
             if is_over() {
                 return false;
             }
@@ -121,12 +119,12 @@ impl Descent {
         if level.height <= low || part.is_too_large(level.height) {
             return false;
         }
-        // First the whole distance at once, then half of it, a quarter, … and at last the smallest step.
+        // First the whole distance, then half of it, a quarter, … and finally the smallest step.
         let step = (level.height - low)
             .checked_shr(level.halvings)
             .unwrap_or(0);
         let capacity = level.height - if step <= part.unit { 1 } else { step };
-        // The bound can mostly be reached, so it gets the largest budget.
+        // The bound can usually be reached, so it gets the largest budget.
         let nodes = level
             .nodes
             .saturating_mul(if level.halvings == 0 { 4 } else { 1 });
@@ -134,7 +132,7 @@ impl Descent {
         true
     }
 
-    /// Puts the parts together if that gives a lower packing than the best.
+    /// Combines the parts if that gives a lower packing than the best.
     fn complete(&self, problem: &Problem, sections: &Sections, best: &mut Packed) {
         let heights = self.levels.iter().map(|level| level.height);
         if heights.fold(best.bound, u64::max) < best.packing.height {

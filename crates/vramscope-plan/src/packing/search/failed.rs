@@ -13,7 +13,7 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    /// Knows nothing yet about a part of so many buffers.
+    /// Empty, for a part of so many buffers.
     pub(super) fn new(buffers: usize) -> Self {
         let slots = buffers.saturating_mul(SLOTS_PER_BUFFER).min(MOST_SLOTS);
         Self {

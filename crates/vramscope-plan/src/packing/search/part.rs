@@ -1,4 +1,4 @@
-//! A part of a problem that is searched by itself: buffers linked by overlapping lives.
+//! A part of a problem that is searched separately: buffers connected by overlapping lives.
 
 use super::super::{Problem, Sections};
 use super::keys::{MOST_BUFFERS, MOST_UNITS};
@@ -10,7 +10,6 @@ pub(super) struct Buffer {
     end: u32,
     pub(super) size: u64,
     alignment: u64,
-    /// The highest offset that it may have.
     pub(super) highest: u64,
     /// Length of its life, in the problem's time.
     pub(super) duration: u64,
@@ -32,7 +31,6 @@ impl Buffer {
         self.begin as usize..self.end as usize
     }
 
-    /// The highest end that it may have.
     pub(super) fn highest_end(&self) -> u64 {
         self.highest + self.size
     }
@@ -42,7 +40,7 @@ impl Buffer {
         if self.alignment == 1 {
             return offset;
         }
-        // Alignments may be anything below 2⁶⁴. Where this overflows, it is above `highest` anyway.
+        // Alignments may be anything below 2⁶⁴. A result that overflows would be above `highest` anyway.
         offset
             .checked_next_multiple_of(self.alignment)
             .unwrap_or(u64::MAX)
@@ -56,17 +54,14 @@ impl Buffer {
     }
 }
 
-/// Buffers to be searched by themselves.
+/// Buffers to be searched separately.
 pub(super) struct Part {
-    /// The indices of its buffers in the problem.
     pub(super) members: Vec<usize>,
-    /// Their sizes in bytes.
     sizes: Vec<u64>,
     /// The buffers, with `highest` not limited yet.
     buffers: Vec<Buffer>,
-    /// Number of its sections.
     pub(super) sections: usize,
-    /// Bytes per unit; all offsets are multiples.
+    /// Bytes per unit; all offsets are multiples of it.
     pub(super) unit: u64,
 }
 

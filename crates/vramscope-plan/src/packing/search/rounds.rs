@@ -1,4 +1,4 @@
-//! Searches of one part under several rankings, in turns: which ranking is quick cannot be told beforehand.
+//! Searches one part under several rankings, in turns, because it cannot be known in advance which ranking is fast.
 
 use super::part::{Buffer, Part};
 use super::tree::{Measure, Outcome, Tree};
@@ -7,11 +7,11 @@ use Measure::{Area, Duration, Sections, Total};
 /// Nodes that the first search of a part may visit, as a minimum.
 const FIRST_NODES: u64 = 1 << 10;
 
-/// Work between two looks at the clock, as nodes times buffers; up to a millisecond.
+/// Work between two checks of the clock, as nodes times buffers; up to a millisecond.
 const WORK_PER_LOOK: usize = 1 << 15;
 
-/// The rankings, as measures in order of importance. Those that are quick on most problems come first. The first, third
-/// and fourth are MiniMalloc's.
+/// The rankings, as measures in order of importance. Those that are fast on most problems come first. The first, third and
+/// fourth are MiniMalloc's.
 const ORDERS: [[Measure; 3]; 5] = [
     [Total, Duration, Area],
     [Total, Sections, Area],
@@ -25,13 +25,11 @@ pub(super) fn first_nodes(part: &Part) -> u64 {
     FIRST_NODES.max(2 * part.members.len() as u64)
 }
 
-/// The result of a round.
 pub(super) enum Ended {
     /// A packing was found: the offsets of the part's buffers in bytes.
     Solved(Vec<u64>),
-    /// No packing fits the capacity.
     Impossible,
-    /// No ranking came to a result within its budget of nodes.
+    /// No ranking reached a result within its budget of nodes.
     Limit,
 }
 
@@ -40,14 +38,12 @@ pub(super) struct Round {
     /// `None` if a buffer is larger than the capacity.
     buffers: Option<Vec<Buffer>>,
     nodes: u64,
-    /// Number of rankings tried.
     tried: usize,
     /// The current ranking's search, and the nodes that it may still visit.
     current: Option<(Tree, u64)>,
 }
 
 impl Round {
-    /// A round that has not begun.
     pub(super) fn new(part: &Part, capacity: u64, nodes: u64) -> Self {
         Self {
             buffers: part.within(capacity),
@@ -57,7 +53,7 @@ impl Round {
         }
     }
 
-    /// Works until `is_over`; `None` if the round has not ended by then. Every call makes some progress.
+    /// Works until `is_over` returns true; `None` if the round has not ended by then. Every call makes some progress.
     pub(super) fn run(&mut self, part: &Part, is_over: &mut dyn FnMut() -> bool) -> Option<Ended> {
         let Some(buffers) = &self.buffers else {
             return Some(Ended::Impossible);

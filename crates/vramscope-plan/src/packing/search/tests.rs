@@ -1,4 +1,4 @@
-//! The search against all there is to find, on small problems.
+//! The search compared with trying everything, on small problems.
 
 use proptest::prelude::*;
 
@@ -6,8 +6,8 @@ use super::super::tests::problems;
 use super::super::{Packer, verify};
 use super::*;
 
-/// The lowest height of all packings: some order of the buffers, each placed just above what overlaps it,
-/// leads to it.
+/// The lowest height of all packings, which is reached by some order of the buffers with each placed just above those that
+/// overlap it.
 fn lowest(problem: &Problem) -> u64 {
     let matters = |&i: &usize| problem.size[i] > 0 && problem.lower[i] < problem.upper[i];
     let mut order: Vec<usize> = (0..problem.size.len()).filter(matters).collect();
@@ -39,7 +39,7 @@ fn permute(order: &mut [usize], fixed: usize, visit: &mut dyn FnMut(&[usize])) {
     }
 }
 
-/// What a search finds that may go on for this many looks at the time at once.
+/// The result of a search that stops at every `patience`-th check of the time.
 fn found(problem: &Arc<Problem>, capacity: u64, patience: usize) -> SearchResult {
     let mut search = Search::new(problem.clone(), capacity);
     loop {

@@ -6,8 +6,8 @@
 //! those below it allow, and buffers of equal offset by rising rank. Each pushed-down packing is then met at most
 //! once. Where no remaining buffer crosses the border between two sections, both sides are placed independently.
 //!
-//! A state is only the list of remaining buffers with their least offsets; the placed ones show in these offsets.
-//! So nothing is ever undone: each frame keeps its list, and a try appends its own list behind it.
+//! A state is only the list of remaining buffers with their least offsets, which reflect the placed ones. So nothing is ever
+//! undone: each frame keeps its list, and a try appends its own list after it.
 
 use std::cmp::Reverse;
 
@@ -28,12 +28,10 @@ pub(super) enum Measure {
     Total,
 }
 
-/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// [`Tree::offsets`] are a packing.
     Solved,
-    /// No packing exists.
     Impossible,
     /// The budget of nodes is used up.
     Limit,
@@ -52,10 +50,9 @@ struct Goal {
     last: u64,
 }
 
-/// A goal under work.
+/// A goal being worked on.
 struct Frame {
     goal: Goal,
-    /// The next key to try.
     next: usize,
     /// Upper limit of offsets: at this offset or above, another buffer would fit below.
     ceiling: u64,
@@ -64,7 +61,6 @@ struct Frame {
     fingerprint: u128,
 }
 
-/// The search.
 pub(super) struct Tree {
     buffers: Vec<Buffer>,
     /// The highest end that any of them may have.
@@ -121,7 +117,6 @@ impl Tree {
         &self.offsets
     }
 
-    /// Visits up to `nodes` more nodes.
     pub(super) fn run(&mut self, nodes: u64) -> Outcome {
         for _ in 0..nodes {
             let Some(frame) = self.frames.last_mut() else {
@@ -188,8 +183,8 @@ impl Tree {
         self.goals.truncate(first);
     }
 
-    /// Whether an identical buffer of lower rank than the one at `keys[at]` remains to be placed. Of identical
-    /// buffers, the one of the lowest rank goes first.
+    /// Whether an identical buffer of lower rank than the one at `keys[at]` remains to be placed. Identical buffers are
+    /// placed in order of rank.
     fn has_twin_below(&self, at: usize) -> bool {
         let Some(frame) = self.frames.last() else {
             return false;
@@ -289,7 +284,7 @@ impl Tree {
         heights.iter().all(|&height| height <= self.capacity)
     }
 
-    /// Makes one goal of the remaining buffers, or several where no buffer crosses a border between sections.
+    /// Makes one goal of the remaining buffers, or several if no buffer crosses a border between sections.
     fn split(&mut self, left: Goal) {
         let crossings = &mut self.crossings[left.first..=left.behind];
         crossings.fill(0);

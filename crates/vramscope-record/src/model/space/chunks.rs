@@ -1,22 +1,22 @@
 //! Chunks of memory pools.
 //!
-//! A pool of the driver has one range of addresses, in which it maps chunks of 32 MiB one after the other, and takes
-//! allocations from the range whatever chunks they lie in: some begin in one chunk and end in a later one. Of an
-//! allocation the driver names the chunk that holds its first byte. Those after it are taken to be of the same size.
-//! (Observed with driver 580 on an H100; not documented.) Those that come or go at once are one entry of the journal: an
-//! allocation of 10 GiB takes 320.
+//! A pool of the driver has one range of addresses, in which it maps chunks of 32 MiB one after the other. Allocations are
+//! placed in the range regardless of chunk borders: some begin in one chunk and end in a later one. The driver names only
+//! the chunk that contains an allocation's first byte. Later chunks are assumed to have the same size. (Observed with driver
+//! 580 on an H100; not documented.) Chunks that appear or end at once are one entry of the journal: an allocation of 10 GiB
+//! has 320.
 //!
-//! A damaged log may name a tiny chunk for a huge allocation. So the number of chunks that nothing named is bounded by that
-//! of allocations; beyond the bound, the rest of an allocation is one chunk.
+//! A damaged log may name a tiny chunk for a huge allocation. So the number of unnamed chunks is bounded by that of
+//! allocations; beyond the bound, the rest of an allocation is one chunk.
 
 use super::{Allocation, Block, Journal, Location, Origin, Retention, Segment, Space};
 
-/// Number of chunks without a name that may always be added: 2 TiB of usual ones.
+/// Number of unnamed chunks that may always be added: 2 TiB of ordinary ones.
 const FREE_CHUNKS: u64 = 1 << 16;
 /// The same for each allocation of a pool.
 const CHUNKS_PER_ALLOCATION: u64 = 8;
 
-/// How many allocations of pools there were, and how many chunks were added for them without a name.
+/// The number of allocations from pools, and of unnamed chunks added for them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChunkCounts {
     allocations: u64,
@@ -24,7 +24,7 @@ pub(super) struct ChunkCounts {
 }
 
 impl ChunkCounts {
-    /// Whether so many more chunks may be added without a name. Counts the first of them.
+    /// Whether so many more unnamed chunks may be added. Counts the first of them.
     fn afford(&mut self, wanted: u64) -> bool {
         let most = CHUNKS_PER_ALLOCATION.saturating_mul(self.allocations);
         let sum = self.unnamed.saturating_add(wanted);
@@ -35,7 +35,7 @@ impl ChunkCounts {
 }
 
 impl Space {
-    /// The address of the first of the chunks that contain an allocation of a pool; adds those that do not exist.
+    /// The address of the first of the chunks that contain an allocation of a pool; missing chunks are added.
     pub(super) fn chunks_for(&mut self, journal: &mut Journal, allocation: &Allocation) -> u64 {
         // A pool serves all streams.
         let allocation = &Allocation {
@@ -53,8 +53,8 @@ impl Space {
         first
     }
 
-    /// The address of the chunk at an address that is that of the named chunk or the end of another one, added if it does
-    /// not exist.
+    /// The address of the chunk at `at`, which is the address of the named chunk or the end of another one. Adds the chunk
+    /// if it does not exist.
     fn chunk_for(&mut self, journal: &mut Journal, allocation: &Allocation, at: u64) -> u64 {
         let (range, named) = (&allocation.range, &allocation.mapping);
         let start = at.max(range.start);
@@ -72,7 +72,7 @@ impl Space {
         } else {
             range.end
         };
-        // One that is in use stays as it is.
+        // A chunk in use remains unchanged.
         let mut inside = self.segments.range(start..end.min(range.end));
         let used = inside.find(|(_, it)| is_of_pool(it, allocation) && it.live > 0);
         let end = used.map_or(end, |(&next, _)| next);
@@ -80,8 +80,8 @@ impl Space {
         self.add_segment(journal, room, allocation)
     }
 
-    /// Whether an allocation of a pool for which the driver named no chunk lies in one that is in use, but only partly. That
-    /// one was named before the names turned out to be wrong, and other allocations are in it.
+    /// Whether an allocation of a pool for which the driver named no chunk lies only partly in a chunk that is in use. That
+    /// chunk was named before the names turned out to be wrong, and contains other allocations.
     pub(super) fn reaches_out_of_chunk(&self, allocation: &Allocation) -> bool {
         let range = &allocation.range;
         let before = self.segments.range(..range.end).rev();
@@ -94,15 +94,15 @@ impl Space {
         self.segments.get(&chunk).map_or(u64::MAX, |it| it.end)
     }
 
-    /// The segment at an address, if an allocation may lie in it: a chunk of its pool, or one that contains it as a whole and
-    /// is in use, whatever the log said of that one.
+    /// The segment at an address, if the allocation may lie in it: a chunk of its pool, or one in use that contains it
+    /// entirely, whatever the log says about that one.
     fn chunk_at(&self, allocation: &Allocation, at: u64) -> Option<u64> {
         let (&start, segment) = self.segments.range(..=at).next_back()?;
         if segment.end <= at || segment.location != allocation.location {
             return None;
         }
         let is_used = segment.live > 0;
-        // An empty one that begins before the chunk that the driver names is no chunk.
+        // An empty segment that begins before the named chunk is not a chunk.
         let is_chunk =
             is_of_pool(segment, allocation) && (is_used || start >= allocation.mapping.start);
         let range = &allocation.range;
@@ -110,7 +110,7 @@ impl Space {
         (is_chunk || is_used && is_around).then_some(start)
     }
 
-    /// The segment beside one of the segments of a block that ends at `end`; `None` after the last.
+    /// The segment next to one of the segments of a block that ends at `end`; `None` after the last.
     fn next_segment(&self, segment: u64, end: u64) -> Option<u64> {
         let next = self.segments.get(&segment)?.end;
         (next < end).then_some(next)
@@ -136,7 +136,7 @@ impl Space {
     ) {
         let mut at = Some(first);
         while let Some(segment) = at {
-            // Leaving may end it.
+            // Leaving may end the segment.
             at = self.next_segment(segment, end);
             self.leave_segment(journal, segment, origin);
         }

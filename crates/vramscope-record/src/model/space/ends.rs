@@ -1,4 +1,4 @@
-//! The end of contexts and pools, which ends memory that nobody frees.
+//! Ends memory that is not freed: the end of contexts and pools.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::owned::{Kind, Owned, Owner};
 use super::{Block, Journal, Origin, PoolRow, Retention, Segment, Space};
 
 impl Space {
-    /// Ends all memory of a context or of a device. Mapped memory stays, as it belongs to no context, and so does a pool's,
-    /// unless the driver named a context for it.
+    /// Ends all memory of a context or of a device. Mapped memory remains, because it belongs to no context; so does a
+    /// pool's, unless the driver named a context for it.
     pub(crate) fn end_context(&mut self, journal: &mut Journal, owner: Owner, origin: Origin) {
         for address in self.owned().addresses(owner, Kind::Block, Kind::Arena) {
             self.free(journal, address, origin);
@@ -18,7 +18,6 @@ impl Space {
         self.release_segments(journal, empty, origin);
     }
 
-    /// Ends all memory of a pool.
     pub(crate) fn end_pool(&mut self, journal: &mut Journal, pool: PoolRow, origin: Origin) {
         let owner = Owner::Pool(pool);
         let blocks = self.owned().addresses(owner, Kind::Block, Kind::Block);
@@ -32,13 +31,13 @@ impl Space {
         }
     }
 
-    /// Pools on a device of which [`Self::name_again`] was called or whose blocks that belong to no context changed since this
-    /// was asked last, with the bytes of these blocks, if there are any.
+    /// Pools on a device for which [`Self::name_again`] was called, or whose blocks that belong to no context changed since
+    /// the last call, with the bytes of these blocks if there are any.
     pub(crate) fn take_changed_pools(&mut self, device: u8) -> Vec<(PoolRow, u64)> {
         self.owned().take_changed_pools(device)
     }
 
-    /// Has [`Self::take_changed_pools`] name a pool once more.
+    /// Makes [`Self::take_changed_pools`] return a pool once more.
     pub(crate) fn name_again(&mut self, device: u8, pool: PoolRow) {
         self.owned().name_again(device, pool);
     }
@@ -48,7 +47,7 @@ impl Space {
         self.owned.insert(owned)
     }
 
-    /// All memory by what ends it, found by a look at all of it.
+    /// All memory by what ends it, found by a pass over everything.
     fn find_owned(&self) -> Owned {
         let mut owned = Owned::default();
         for (kind, all) in [(Kind::Block, &self.blocks), (Kind::Arena, &self.arenas)] {
@@ -77,7 +76,7 @@ impl Space {
         Some(arena)
     }
 
-    /// Notes that a block or an arena is there, or no longer.
+    /// Adds or removes a block or an arena in the lists.
     pub(super) fn set_owned(&mut self, kind: Kind, address: u64, block: &Block, is_there: bool) {
         if let Some(owned) = &mut self.owned
             && let Some(segment) = self.segments.get(&block.segment)
@@ -86,7 +85,7 @@ impl Space {
         }
     }
 
-    /// Notes that a chunk of a pool is empty, or no longer.
+    /// Adds or removes an empty chunk of a pool in the lists.
     pub(super) fn set_empty(&mut self, address: u64, chunk: &Segment, is_empty: bool) {
         let (pools, pool, emptied) = (&mut self.pools, chunk.pool, chunk.emptied);
         match is_empty {
@@ -123,7 +122,7 @@ mod tests {
         Call::cuDevicePrimaryCtxReset,
     ];
 
-    /// A log of calls that need not make sense, about little memory.
+    /// A log of random calls in a small amount of memory.
     fn senseless(seed: u64) -> LogWriter {
         let mut log = LogWriter::default();
         let mut random = seed;

@@ -1,6 +1,7 @@
-//! What ends memory that nobody frees, and which memory each ends.
+//! Lists the memory that the end of a context, device or pool ends.
 //!
-//! Most programs end one context, when they end. So [`Owned`] is made by the first end, and kept from then on.
+//! Most programs end one context, at their own end. So [`Owned`] is computed at the first such end, and maintained from then
+//! on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +12,13 @@ use super::{Block, Location, PoolRow, Retention, Segment};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Owner {
     Context(u64),
-    /// Any context of a device, where the driver does not say which.
+    /// Any context of a device, if the driver does not say which.
     Device(u8),
     Pool(PoolRow),
 }
 
 impl Owner {
-    /// The context, or if it is 0, as the driver did not say which, any of the device.
+    /// The context, or if that is 0 because the driver did not name it, any of the device.
     pub(crate) fn of_context(context: u64, device: u8) -> Self {
         match context {
             0 => Self::Device(device),
@@ -26,7 +27,7 @@ impl Owner {
     }
 }
 
-/// What is ended, in the order of its end.
+/// The kinds of memory, in the order in which they end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Kind {
     Block,
@@ -39,9 +40,9 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owned {
     members: BTreeSet<(Owner, Kind, u64)>,
-    /// Bytes of the blocks of each pool on a device that belong to no context; not 0.
+    /// Bytes of the blocks of each pool on a device that belong to no context; never 0.
     pool_bytes: BTreeMap<(u8, PoolRow), u64>,
-    /// Pools whose `pool_bytes` changed, or that are to be named again, since [`Self::take_changed_pools`].
+    /// Pools whose `pool_bytes` changed, or that [`Self::name_again`] named, since [`Self::take_changed_pools`].
     changed_pools: BTreeSet<(u8, PoolRow)>,
 }
 
@@ -110,13 +111,13 @@ impl Owned {
         };
     }
 
-    /// The addresses of what an owner ends, from one kind to another.
+    /// The addresses of memory that an owner ends, from one kind to another.
     pub(super) fn addresses(&self, owner: Owner, from: Kind, to: Kind) -> Vec<u64> {
         let members = self.members.range((owner, from, 0)..=(owner, to, u64::MAX));
         members.map(|&(.., address)| address).collect()
     }
 
-    /// Pools on a device that changed since this was asked last, with the bytes of their blocks that belong to no context.
+    /// Pools on a device that changed since the last call, with the bytes of their blocks that belong to no context.
     pub(super) fn take_changed_pools(&mut self, device: u8) -> Vec<(PoolRow, u64)> {
         let all = (device, 0)..=(device, PoolRow::MAX);
         let changed: Vec<_> = self.changed_pools.range(all).copied().collect();
@@ -132,7 +133,7 @@ impl Owned {
         (&self.members, &self.pool_bytes) == (&other.members, &other.pool_bytes)
     }
 
-    /// Has [`Self::take_changed_pools`] name a pool once more, if it has bytes.
+    /// Makes [`Self::take_changed_pools`] return a pool once more, if it has bytes.
     pub(super) fn name_again(&mut self, device: u8, pool: PoolRow) {
         self.changed_pools.insert((device, pool));
     }

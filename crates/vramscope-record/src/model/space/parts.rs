@@ -1,11 +1,11 @@
-//! Parts of allocations, which the program hands out itself.
+//! Parts of allocations, allocated by the program itself.
 
 use std::ops::Range;
 
 use super::{Journal, Location, Origin, PoolRow, Segment, Space};
 
-/// Maximum number of allocations and of segments that a part may lie in: 16 GiB of the smallest pieces that can be mapped.
-/// Bounds the work for a damaged log.
+/// Maximum number of allocations and of segments that a part may lie in: 16 GiB of the smallest mappable pieces. Bounds the
+/// work for a damaged log.
 const MOST_PIECES: usize = 1 << 13;
 
 impl Space {
@@ -29,8 +29,8 @@ impl Space {
         }
     }
 
-    /// Turns the allocation that contains this range into an arena and withdraws its `alloc` entry; or several ones, which
-    /// the program mapped side by side. Returns the location and pool of the memory, if all of the range is known.
+    /// Turns the allocation that contains this range into an arena and withdraws its `alloc` entry; or several allocations
+    /// that the program mapped side by side. Returns the location and pool of the memory, if the whole range is known.
     pub(crate) fn make_arena(
         &mut self,
         journal: &mut Journal,
@@ -68,7 +68,7 @@ impl Space {
         Some(place)
     }
 
-    /// The address of the first of the segments in use that contain a range: one, or several of one kind side by side.
+    /// The address of the first of the segments in use that contain a range: one, or several adjacent ones of one kind.
     pub(super) fn segment_around(&self, range: &Range<u64>) -> Option<u64> {
         let (&address, first) = self.segments.range(..=range.start).next_back()?;
         let place = |it: &Segment| (it.location, it.pool, it.stream);

@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use super::{Block, EntryNumber, Journal, Location, Retention, Segment, Space};
 
-/// What an operation removed and added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undo {
     pub(super) blocks: Vec<(u64, Block)>,

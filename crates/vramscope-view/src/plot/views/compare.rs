@@ -137,7 +137,6 @@ impl CompareView<'_> {
     }
 }
 
-/// Explains the flame graph's colours.
 fn legend(theme: &Theme) -> [LegendLine; 3] {
     let line = |(before, after), label: &str| LegendLine {
         rgb: change_colour(theme, before, after),

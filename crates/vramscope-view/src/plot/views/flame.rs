@@ -24,7 +24,7 @@ use vramscope_core::analysis::properties::Property;
 pub struct FlameView {
     /// Selected allocations.
     pub selection: Selection,
-    /// Meaning of a box's colour: that of most of its allocations, or of its code by call site.
+    /// Meaning of a box's colour: that of the largest part of its allocations, or the call site of its code.
     pub colour_by: Property,
     /// Meaning of a box's width.
     pub weight: Weight,
@@ -32,8 +32,7 @@ pub struct FlameView {
     pub grouping: FrameGrouping,
     /// Frames that are shown.
     pub fold: Fold,
-    /// Patterns of further frames to leave out, as text for [`FoldPatterns::parse`]; ignored if it cannot be
-    /// read.
+    /// Patterns of further frames to leave out, as text for [`FoldPatterns::parse`]; ignored if malformed.
     pub patterns: String,
     /// Whether the allocating frames are at the root, and their callers above them.
     pub is_inverted: bool,
@@ -113,7 +112,7 @@ pub(super) fn file(
     sheet.file(&plot, format)
 }
 
-/// The colours of code, and the groups that boxes take their colours from instead, if any.
+/// The colours of code, and the groups that determine the colours instead, if any.
 fn colours(
     view: &FlameView,
     subject: &Subject<'_>,

@@ -1,7 +1,7 @@
 //! Pictures of views: the title, legend and content of each.
 //!
-//! A picture follows from a description of the view. `vramscope plot` reads the description from its
-//! options, the page from its state. The same description of the same file gives the same file, byte for byte.
+//! A picture is made from a description of the view. `vramscope plot` makes the description from its options, the page from
+//! its state. The same description of the same file gives the same picture, byte for byte.
 
 mod allocator;
 mod compare;
@@ -64,7 +64,6 @@ impl Sheet {
         }
     }
 
-    /// Encodes a picture.
     fn file<C: Content>(&self, plot: &Plot<'_, C>, format: Format) -> Result<Vec<u8>, PlotError> {
         let mut style = PlotStyle {
             width_px: self.width_px,
@@ -90,11 +89,11 @@ pub struct Subject<'a> {
     pub file: &'a str,
     /// The device.
     pub device: Device<'a>,
-    /// The call sites with the distinct colours: those of the whole file, also within memory pools.
+    /// The call sites with distinct colours: those of the whole file, even when only some memory pools are shown.
     pub leaders: &'a Leaders,
     /// The search; `None` if nothing is searched for.
     pub search: Option<Search<'a>>,
-    /// Reserved memory in a replay with other settings, for the timeline; empty if none is drawn.
+    /// Reserved memory in a replay with other settings, for the timeline; empty for none.
     pub replayed_steps: &'a Steps,
 }
 
@@ -164,7 +163,7 @@ fn legend_lines(groups: &Groups, totals: &[GroupTotal]) -> Vec<LegendLine> {
     totals.iter().filter_map(line).collect()
 }
 
-/// `after event 1,234`, `from the start`; `at the dump` where fewer than two of `event_count` events leave only a state.
+/// `after event 1,234`, `from the start`; `at the dump` if a recording of fewer than two events is only a state.
 fn moment_words(moment: u32, event_count: u32) -> String {
     match moment {
         _ if event_count < 2 => "at the dump".to_owned(),
@@ -173,7 +172,7 @@ fn moment_words(moment: u32, event_count: u32) -> String {
     }
 }
 
-/// A selection in words, of a recording with `event_count` events.
+/// A selection as text, for a recording with `event_count` events.
 fn selection_words(selection: Selection, event_count: u32) -> String {
     let all = (0, event_count);
     let between = |(from, to): Moments| (Count(from.into()), Count(to.into()));

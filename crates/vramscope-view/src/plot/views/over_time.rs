@@ -58,8 +58,7 @@ pub struct LinesOver {
 }
 
 impl LinesOver {
-    /// The lines of a device over a picture. Without `is_asked`, only lines that leave enough of the height to
-    /// the picture.
+    /// The lines of a device over a picture. Without `is_asked`, only lines that leave enough of the height to the picture.
     #[must_use]
     pub fn of(device: Device<'_>, picture: Picture, is_asked: bool) -> Self {
         let peak_reserved = device.history.most_reserved_bytes();
@@ -252,7 +251,7 @@ impl Drawing<'_> {
                 &groups.legend(Lives::of_segments(segments), held, shown, usize::MAX),
             ),
         };
-        // Of a search, only its pool says something of segments.
+        // Only the pool of a search applies to segments.
         let search = self.subject.search;
         let in_pool = search.and_then(|search| pieces_in_pool(segments, search.text));
         let content = OverTime {
@@ -279,7 +278,7 @@ impl Drawing<'_> {
         shown.map_or(0, |moments| index.highest_in(bands, moments))
     }
 
-    /// The legend of groups live at a moment, the largest first, and of those that are drawn elsewhere.
+    /// The legend of groups live at a moment, largest first, followed by groups drawn elsewhere.
     fn live_legend(&self, groups: &Groups, bands: &Bands<'_>, moment: u32) -> Vec<LegendLine> {
         let history = self.device.history;
         let live = live_at(history, moment).map(|id| id.0);

@@ -1,5 +1,5 @@
-//! Annotates ranges while it allocates, and prints the results of the annotation functions. The first argument
-//! names the interface.
+//! Annotates ranges while it allocates, and prints the results of the annotation functions. The first argument names
+//! the interface.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn main() -> Result<(), DriverError> {
     }
 }
 
-/// Attaches to the tool, and says so.
+/// Attaches to the tool, and prints that.
 fn attach() -> Nvtx {
     let nvtx = Nvtx::attach();
     if nvtx.has_tool {

@@ -1,8 +1,8 @@
 //! Allocates and frees as fast as possible: `bench PAIRS THREADS ROUNDS STACKS`. Prints the nanoseconds per pair of an
-//! allocation and its free, in the fastest round. They are the thread's own: other programs do not count.
+//! allocation and its free, in the fastest round, in the thread's own time: other programs do not count.
 //!
 //! Each thread keeps a few live allocations of different sizes and frees the oldest, as programs do. Calls are made
-//! below a dozen functions, so that there are stacks to walk: of one pair after the other, `STACKS` different ones.
+//! below a dozen functions, so that there are stacks to walk: `STACKS` different ones, in turn.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -88,8 +88,8 @@ fn round(pairs: usize, stacks: usize) {
     }
 }
 
-/// Frees what lives in `slot` and allocates `bytes`, below this many functions: at each, a bit of `path` chooses one of
-/// two places to call from.
+/// Frees the memory in `slot` and allocates `bytes`, below this many functions: in each, a bit of `path` chooses one of
+/// two call sites.
 #[inline(never)]
 fn below(depth: u32, path: usize, slot: &mut u64, bytes: Option<usize>) {
     if depth == 0 {
@@ -98,7 +98,7 @@ fn below(depth: u32, path: usize, slot: &mut u64, bytes: Option<usize>) {
         below(black_box(depth - 1), path >> 1, slot, bytes);
     } else {
         below(depth - 1, black_box(path >> 1), slot, bytes);
-        // Keeps the compiler from making one call of both.
+        // Keeps the compiler from merging both calls.
         black_box(path);
     }
     // Work after the calls keeps them from becoming tail calls.

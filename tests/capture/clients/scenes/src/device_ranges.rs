@@ -1,4 +1,4 @@
-//! Ranges of NVTX that begin and end in functions which streams call, as `torch.cuda.nvtx._device_range_start` has them.
+//! NVTX ranges that begin and end in functions called by streams, as in `torch.cuda.nvtx._device_range_start`.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -104,7 +104,7 @@ pub(crate) fn in_a_graph(gpu: &Gpu) {
     println!("graph-ranges: done");
 }
 
-/// Launches by the variant of the function for per-thread default streams, with a mode.
+/// Launches through the function's variant for per-thread default streams, with a mode.
 fn per_thread(range: &DeviceRange) {
     type Launch = unsafe extern "C" fn(Handle, HostFunction, *mut c_void, u32) -> u32;
     let launch = symbol(library(), "cuLaunchHostFunc_v2_ptsz");

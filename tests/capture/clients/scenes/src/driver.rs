@@ -127,7 +127,7 @@ impl Cuda {
     }
 
     /// Finds the functions as the runtime library does: `cuGetProcAddress_v2` for all of them, with names without
-    /// suffix. `flags` 2 asks for per-thread default streams.
+    /// suffix. `flags` 2 requests per-thread default streams.
     #[must_use]
     pub fn by_get_proc_address(flags: u64) -> Self {
         type Find =
@@ -172,7 +172,7 @@ pub(crate) fn library() -> *mut c_void {
     library
 }
 
-/// A function of the driver that [`Cuda`] does not have. `None` if the driver does not either.
+/// A driver function that is not in [`Cuda`]. `None` if the driver does not have it either.
 ///
 /// # Safety
 ///

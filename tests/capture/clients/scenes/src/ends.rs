@@ -55,7 +55,7 @@ pub(crate) fn killed(gpu: &Gpu) {
     });
 }
 
-/// Does what the lines of standard input say, and prints the time of each in microseconds since 1970: `keep BYTES` keeps an
+/// Follows commands on standard input, and prints the time of each in microseconds since 1970: `keep BYTES` keeps an
 /// allocation, `pairs NUMBER` allocates and frees.
 pub(crate) fn told(gpu: &Gpu) {
     for line in std::io::stdin().lines().map_while(Result::ok) {
@@ -134,7 +134,7 @@ pub(crate) fn fork(gpu: &Gpu) {
     print_line(&format!("fork: child ended with {status}"));
 }
 
-/// A child that runs another program, which has memory of its own.
+/// A child that runs another program, which allocates its own memory.
 pub(crate) fn spawn(gpu: &Gpu) {
     allocate_some(gpu);
     let mut arguments: Vec<_> = std::env::args().collect();

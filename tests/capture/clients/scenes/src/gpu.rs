@@ -39,12 +39,12 @@ macro_rules! call {
 
 pub(crate) use call;
 
-/// Checks what the stand-in driver does. A real one may do otherwise: with `SCENES_GO_ON` set, the difference is told and
-/// the scene goes on.
+/// Checks the stand-in driver's behaviour. A real driver may differ: with `SCENES_GO_ON` set, the difference is printed
+/// and the scene continues.
 ///
 /// # Panics
 ///
-/// If it is not so.
+/// If it is false.
 pub(crate) fn expect(is_so: bool, what: &str) {
     if is_so {
         return;

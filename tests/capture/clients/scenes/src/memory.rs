@@ -129,7 +129,7 @@ pub(crate) fn ranges(gpu: &Gpu) {
     // CUDA demands an offset of 0.
     let again = range + 10 * PAGE as u64;
     call!(gpu, cuMemMap(again, PAGE, PAGE, physical[0], 0) => 801);
-    // Mapped at a second address, looked at, and released while mapped: the memory stays until it is unmapped.
+    // Mapped at a second address, queried, and released while mapped: the memory stays until it is unmapped.
     call!(gpu, cuMemMap(again, 2 * PAGE, 0, physical[0], 0));
     let mut looked_at = 0;
     let place = again as usize as *mut c_void;
@@ -196,7 +196,7 @@ pub(crate) fn graphs(gpu: &Gpu) {
     println!("graphs: done");
 }
 
-/// Memory of a graph that stays when it has ended, until it is trimmed. Between samples of free memory is time for others.
+/// Memory of a graph that outlives it, until trimmed. Waits between samples of free memory.
 pub(crate) fn graph_memory(gpu: &Gpu) {
     let sampled = || {
         std::thread::sleep(std::time::Duration::from_millis(150));

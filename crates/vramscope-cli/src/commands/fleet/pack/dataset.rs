@@ -1,6 +1,6 @@
-//! The folder of a dataset: what is where in it.
+//! The layout of a dataset's folder.
 //!
-//! What lies in it beside is not ours: nothing of it is removed, and no link is followed.
+//! Other files in the folder are not ours: they are never removed, and links are not followed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, TryLockError};
@@ -18,43 +18,42 @@ use crate::failure::Failure;
 use crate::guarded::{self, FORMAT_FILE, OVERVIEW, OVERVIEW_BYTES, is_real_file, is_real_folder};
 use crate::temporary::{self, PassingFolder};
 
-/// The version of the layout. Another one is not written into.
+/// The layout's version. A folder with another version is not written to.
 const FORMAT: &str = "vramscope dataset 1\n";
 
 const PIECES: &str = "pieces";
 
-/// The beginning of the names of folders for what is being packed.
+/// Prefix of the folders for snapshots that are being packed.
 const PACKING: &str = ".packing-";
 
-/// The random characters that follow, as `tempfile` has them.
+/// Number of random characters after the prefix, as in `tempfile`.
 const RANDOM: usize = 6;
 
-/// The file in such a folder that is locked while its process lives, and tells what is packed there.
+/// The file in such a folder that is locked while its process lives, and says what is packed there.
 const LOCK: &str = "lock";
 
-/// The longest of these files that can be ours, in bytes.
+/// Maximum size in bytes of such a file that can be ours.
 const LOCK_BYTES: u64 = 64 << 10;
 
 /// The folder of pieces that say why a snapshot could not be read.
 const UNREADABLE: &str = "unreadable";
 
-/// Call sites of a rank in the overview, on average: a thousand ranks take less than 2 MB.
+/// Average number of call sites per rank in the overview: a thousand ranks take less than 2 MB.
 const OVERVIEW_SITES: usize = 200;
 
-/// A dataset.
 pub(super) struct Dataset {
     /// Canonical.
     folder: PathBuf,
-    /// The folder from which it tells where snapshots are; canonical.
+    /// The folder to which snapshots' paths are relative; canonical.
     base: PathBuf,
     shown: String,
 }
 
-/// The place of a snapshot in all tables: `rank=17/part-0123456789abcdef`. Engines would take a rank with leading zeros
-/// for text, or look for ranks where they are not.
+/// A snapshot's place in all tables: `rank=17/part-0123456789abcdef`. Engines would read a rank with leading zeros as
+/// text, or expect ranks elsewhere.
 ///
-/// The digits stand for the file as it was: where another one, or another version of it, is packed meanwhile, that goes
-/// elsewhere, and no place has tables of two.
+/// The digits identify the version of the file. If another file or version is packed meanwhile, it goes elsewhere, so
+/// no place has tables of two.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Spot {
     folder: String,
@@ -62,7 +61,7 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// That of a snapshot.
+    /// The place of a snapshot.
     pub(super) fn of(place: &Place, source: &Source) -> Self {
         let stem = match place.step {
             None => "part".to_owned(),
@@ -74,7 +73,7 @@ impl Spot {
         }
     }
 
-    /// That of the piece for a snapshot that could not be read.
+    /// The place of the piece for a snapshot that could not be read.
     pub(super) fn of_unreadable(source: &Source) -> Self {
         Self {
             folder: UNREADABLE.to_owned(),
@@ -82,7 +81,7 @@ impl Spot {
         }
     }
 
-    /// Reads a [`Self::name`]: one that could be ours.
+    /// Parses a [`Self::name`], if it could be ours.
     fn named(name: &str) -> Option<Self> {
         let (folder, stem) = name.split_once('/')?;
         let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '-';
@@ -98,7 +97,7 @@ impl Spot {
     }
 }
 
-/// Whether a folder in that of a table may have this name.
+/// Whether a folder inside a table's folder may have this name.
 fn is_ours(folder: &str) -> bool {
     let rank = folder.strip_prefix("rank=");
     folder == UNREADABLE || rank.is_some_and(|rank| rank.parse::<u32>().is_ok())
@@ -109,7 +108,7 @@ fn digits(source: &Source) -> String {
     blake3::hash(version.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// What is known of a snapshot that is in the dataset.
+/// What is known about a snapshot in the dataset.
 pub(super) struct Piece {
     pub(super) spot: Spot,
     fleet: Fleet,
@@ -127,7 +126,7 @@ impl Piece {
         ranks.chain(unreadable).next().unwrap_or(NONE)
     }
 
-    /// Its snapshot's place; `None` if that could not be read.
+    /// The snapshot's rank; `None` if it could not be read.
     pub(super) fn place(&self) -> Option<&Place> {
         self.fleet.ranks.first().map(|rank| &rank.place)
     }
@@ -136,7 +135,7 @@ impl Piece {
         self.fleet.ranks.is_empty()
     }
 
-    /// Whether it is of this snapshot as it is now.
+    /// Whether it describes this snapshot in its current version.
     pub(super) fn is_of(&self, item: &Item) -> bool {
         let is_there = |place: &Place| *place == item.place;
         *self.source() == item.source && self.place().is_none_or(is_there)
@@ -144,10 +143,10 @@ impl Piece {
 }
 
 impl Dataset {
-    /// Opens the folder, or makes it. Nothing is written into it before something is packed.
+    /// Opens the folder, or creates it. Nothing is written before something is packed.
     ///
     /// # Errors
-    /// When it cannot be made, or holds something else.
+    /// When it cannot be created, or holds something else.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let failed = || Failure::io(format!("cannot make the folder {shown}"));
@@ -163,10 +162,10 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Opens an empty folder that nobody else knows. Snapshots are told from where the user is.
+    /// Opens an empty folder that nobody else uses. Snapshots' paths are relative to the user's folder.
     ///
     /// # Errors
-    /// When it cannot be written, or nobody is anywhere.
+    /// When it cannot be written, or there is no current folder.
     #[cfg(feature = "sql")]
     pub(super) fn open_passing(path: &Path) -> Result<Self, Failure> {
         let here = std::env::current_dir().and_then(fs::canonicalize);
@@ -211,7 +210,7 @@ impl Dataset {
         }
     }
 
-    /// The names of what lies in the folder and is not of the dataset, but for what is hidden.
+    /// Names of files in the folder that are neither hidden nor part of the dataset.
     pub(super) fn others(&self) -> Vec<String> {
         let ours: HashSet<_> = tables().chain([PIECES, FORMAT_FILE, OVERVIEW]).collect();
         let mut names = names(&self.folder);
@@ -220,7 +219,7 @@ impl Dataset {
         names
     }
 
-    /// Makes the folder a dataset, if it is none.
+    /// Makes the folder a dataset if it is not one yet.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -232,7 +231,7 @@ impl Dataset {
         }
     }
 
-    /// Removes the overview: from now on it is not that of the pieces.
+    /// Removes the overview, which no longer matches the pieces.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -240,12 +239,12 @@ impl Dataset {
         remove_file(&self.folder.join(OVERVIEW)).map_err(self.unwritten())
     }
 
-    /// Wraps an error of writing into it.
+    /// Wraps a write error.
     pub(super) fn unwritten(&self) -> impl FnOnce(io::Error) -> Failure {
         Failure::io(format!("cannot write into {}", self.shown))
     }
 
-    /// As the user named it.
+    /// The folder as named by the user.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
@@ -254,13 +253,13 @@ impl Dataset {
         &self.folder
     }
 
-    /// The folder from which it tells where snapshots are: the one in which it is.
+    /// The folder to which snapshots' paths are relative: the dataset's parent.
     pub(super) fn base(&self) -> &Path {
         &self.base
     }
 
-    /// A folder for what is being packed, and its lock. `what`: a place and the path of its snapshot in a line each, or the
-    /// overview.
+    /// A folder for what is being packed, and its lock. `what`: a place and the path of its snapshot, a line each, or
+    /// the overview.
     pub(super) fn packing(&self, what: &str) -> Result<(PassingFolder, File), Failure> {
         self.begin()?;
         let made = || -> io::Result<_> {
@@ -270,9 +269,9 @@ impl Dataset {
             file.write_all(what.as_bytes())?;
             match file.try_lock() {
                 Ok(()) if path.exists() => Ok((folder, file)),
-                // Where there are no locks, nothing is taken for dead.
+                // Without locks, no process is taken for dead.
                 Err(TryLockError::Error(_)) => Ok((folder, file)),
-                // Before it was locked, another process took it for one of the dead.
+                // Another process took it for a dead one's before it was locked.
                 _ => Err(ErrorKind::WouldBlock.into()),
             }
         };
@@ -287,7 +286,7 @@ impl Dataset {
         self.folder.join(table).join(&spot.folder).join(name)
     }
 
-    /// Whether all tables have a snapshot, in files that end as they must: none is missing or cut.
+    /// Whether all tables have the snapshot, in files that end as they must: none is missing or truncated.
     pub(super) fn has_tables(&self, spot: &Spot) -> bool {
         DatasetTable::ALL.iter().all(|table| {
             let file = guarded::open(&self.table(table.name(), spot));
@@ -301,7 +300,7 @@ impl Dataset {
         self.folder.join(PIECES).join(&spot.folder).join(name)
     }
 
-    /// A piece; `None` if there is none, or none that can be read.
+    /// A piece; `None` if it does not exist or cannot be read.
     fn piece(&self, spot: Spot) -> Option<Piece> {
         let path = self.piece_path(&spot);
         let bytes = is_real_file(&path).then(|| guarded::read(&path, OVERVIEW_BYTES))?;
@@ -309,8 +308,8 @@ impl Dataset {
         Some(Piece { spot, fleet })
     }
 
-    /// The pieces that can be read, by the paths of their snapshots: others are as none. A snapshot has one, but while
-    /// processes write different versions of it.
+    /// The readable pieces, by the paths of their snapshots. A snapshot has one, except while processes write different
+    /// versions of it.
     pub(super) fn known(&self) -> Known {
         let mut known = Known::new();
         for piece in self.spots().into_iter().filter_map(|spot| self.piece(spot)) {
@@ -349,25 +348,25 @@ impl Dataset {
         )))
     }
 
-    /// Removes a snapshot's files: first its piece, so that it never counts with half of its tables. A signal may come
-    /// between two of them. The folders of a rank go when nothing is left in them.
+    /// Removes a snapshot's files: its piece first, so that it never counts with half of its tables, since a signal may
+    /// arrive in between. A rank's folders are removed when they are empty.
     pub(super) fn remove_files(&self, spot: &Spot) -> io::Result<()> {
         let files = tables().map(|table| self.table(table, spot));
         for file in [self.piece_path(spot)].into_iter().chain(files) {
             let folder = file.parent().filter(|folder| is_real_folder(folder));
             if let Some(folder) = folder {
                 remove_file(&file)?;
-                // It fails where something is inside.
+                // Fails unless the folder is empty.
                 drop(fs::remove_dir(folder));
             }
         }
         Ok(())
     }
 
-    /// Makes the folders of a snapshot, as far as they are missing.
+    /// Creates the missing folders of a snapshot.
     ///
     /// # Errors
-    /// When one cannot be made, or is something else.
+    /// When one cannot be created, or is something else.
     pub(super) fn make_folders(&self, spot: &Spot) -> io::Result<()> {
         for table in tables().chain([PIECES]) {
             let table = self.folder.join(table);
@@ -384,8 +383,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// Writes the overview of all pieces, and returns it. Removes what is in the way of it: earlier versions of snapshots, and
-    /// what processes left that were killed while they packed snapshots of such paths.
+    /// Writes the overview of all pieces, and returns it. First removes what is in the way: earlier versions of
+    /// snapshots, and leftovers of killed processes that were packing such paths.
     ///
     /// # Errors
     /// When something cannot be removed or written.
@@ -404,8 +403,8 @@ impl Dataset {
         self.write_overview()
     }
 
-    /// Writes the overview of all pieces, and returns it. Of several processes that finish at once, the last one to write
-    /// has all pieces: whoever sees others after writing writes again.
+    /// Writes the overview of all pieces, and returns it. If several processes finish at once, the last writer has all
+    /// pieces: a process that finds new ones after writing writes again.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -438,7 +437,7 @@ impl Dataset {
         state
     }
 
-    /// Removes what processes left that were killed, by what they wrote down before. Nothing of a process that lives is
+    /// Removes leftovers of killed processes, identified by their lock files. Files of a living process are never
     /// removed.
     fn sweep(&self, has_path: impl Fn(&str) -> bool) {
         let mut left = names(&self.folder);
@@ -447,7 +446,7 @@ impl Dataset {
                 .is_some_and(|it| it.len() == RANDOM)
         });
         for folder in left.into_iter().map(|name| self.folder.join(name)) {
-            // What cannot be removed stays, and harms nobody.
+            // A leftover that cannot be removed does no harm.
             drop(self.sweep_one(&folder, &has_path));
         }
     }
@@ -458,15 +457,15 @@ impl Dataset {
             return Ok(());
         }
         if !is_real_file(&path) {
-            // It fails where something is inside.
+            // Fails unless the folder is empty.
             return fs::remove_dir(folder);
         }
-        // On some file systems only what can be written can be locked.
+        // On some file systems only writable files can be locked.
         let lock = File::options().read(true).write(true).open(&path)?;
         lock.try_lock()?;
         let what = guarded::read(&path, LOCK_BYTES)?;
         let what = String::from_utf8_lossy(&what);
-        // It may have been killed before it wrote that down.
+        // The process may have been killed before writing it.
         if !what.is_empty() && what != OVERVIEW {
             let told = what.split_once('\n');
             let told = told.filter(|(_, source)| has_path(source));
@@ -483,7 +482,7 @@ impl Dataset {
     }
 }
 
-/// All that is known.
+/// A fleet of all pieces.
 pub(super) fn fleet(known: Known) -> Fleet {
     let pieces = known.into_values().flatten();
     Fleet::of_all(pieces.map(|piece| piece.fleet))
@@ -503,7 +502,7 @@ fn names(folder: &Path) -> Vec<String> {
     names.collect()
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -13,39 +13,40 @@ use crate::guarded;
 use crate::input::is_stdin;
 use crate::inputs::{self, RankNames};
 
-/// A snapshot to pack: one of the sources, or one of the dataset that has another place beside these.
+/// A snapshot to pack: one of the sources, or one of the dataset whose place changes because of these.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) path: PathBuf,
     pub(super) source: Source,
     pub(super) place: Place,
-    /// Its number among all snapshots, in an order that all processes see alike that are given the same.
+    /// Its number among all snapshots, in an order that is the same for all processes with the same arguments.
     pub(super) number: usize,
 }
 
 impl Item {
-    /// Where it is to be in the dataset.
+    /// Its place in the dataset.
     pub(super) fn spot(&self) -> Spot {
         Spot::of(&self.place, &self.source)
     }
 }
 
-/// What is to be packed.
+/// What to pack.
 pub(super) struct Plan {
     /// The snapshots, each once, in the order of their places.
     pub(super) items: Vec<Item>,
-    /// Number of snapshots of the dataset that should have another place beside these, but cannot be packed again.
+    /// Number of snapshots of the dataset that should move to another place because of these, but cannot be packed
+    /// again.
     pub(super) stuck: usize,
 }
 
-/// A snapshot that is in the dataset and not among the sources.
+/// A snapshot that is in the dataset but not among the sources.
 struct Other<'a> {
     source: &'a Source,
     /// `None` if it could not be read.
     place: Option<&'a Place>,
-    /// `None` if it is gone, or where no dataset may send us.
+    /// `None` if it is gone, or outside the folders that a dataset may refer to.
     path: Option<PathBuf>,
-    /// Whether the user said its place when it was packed, and does not say it anew.
+    /// Whether the user gave its place when it was packed, and does not give it now.
     is_given: bool,
 }
 
@@ -62,7 +63,7 @@ impl<'a> Other<'a> {
         }
     }
 
-    /// What is said of it: by its name, or where that is not all, by its place.
+    /// What its name says about its rank or, if the dataset knows better, its recorded place.
     fn tell(&self, names: Option<&RankNames>) -> (Named, RankFrom) {
         let (said, from) = RankNames::tell(names, &self.source.path);
         let is_counted = |place: &&Place| {
@@ -84,11 +85,11 @@ impl<'a> Other<'a> {
     }
 }
 
-/// The snapshots that a user named, as they were when the command began.
+/// The user's snapshots, as they were when the command began.
 pub(super) struct Sources(BTreeMap<String, (PathBuf, Source)>);
 
 impl Sources {
-    /// Those of files, each once, but for what the dataset itself has. Also returns why others cannot be packed.
+    /// The snapshots among files, each once, without the dataset's own files. Also returns why others cannot be packed.
     pub(super) fn of(files: Vec<PathBuf>, dataset: &Dataset) -> (Self, Vec<Failure>) {
         let is_own = |path: &PathBuf| {
             let is_vset = path.extension().is_some_and(|ending| ending == "vset");
@@ -122,11 +123,11 @@ impl Sources {
     }
 }
 
-/// Plans to pack snapshots. `beside`: what else is in the dataset. Places are told among all of these, so that a job that
-/// is packed bit by bit has those that it would have as a whole.
+/// Plans the packing. `beside`: what else is in the dataset. Places are derived from all of these together, so that a
+/// job packed bit by bit gets the same places as one packed as a whole.
 ///
 /// # Errors
-/// When what the user says of names is of no use.
+/// When the user's information about names does not work.
 pub(super) fn plan<'a>(
     Sources(found): &Sources,
     dataset: &Dataset,
@@ -181,13 +182,13 @@ pub(super) fn plan<'a>(
     Ok(Plan { items, stuck })
 }
 
-/// The files of the sources, under their canonical paths, or why one cannot be found.
+/// The files of the sources, with canonical paths, or why one cannot be found.
 ///
 /// # Errors
 /// As [`inputs::files`], and when standard input is a source.
 pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<Result<PathBuf, Failure>>, Failure> {
     if sources.iter().any(|source| is_stdin(source)) {
-        let text = "standard input has no name that could tell its rank: name files or folders";
+        let text = "standard input has no name to take its rank from: name files or folders";
         return Err(Failure::Usage(text.to_owned()));
     }
     let files = inputs::files(sources)?.into_iter();
@@ -198,7 +199,7 @@ pub(super) fn files(sources: &[PathBuf]) -> Result<Vec<Result<PathBuf, Failure>>
     Ok(canonical.collect())
 }
 
-/// `../runs/rank0.pickle`, for a path and a folder that are both canonical; `None` if it is no UTF-8.
+/// `../runs/rank0.pickle`, for a path and a folder that are both canonical; `None` if it is not UTF-8.
 fn relative(path: &Path, folder: &Path) -> Option<String> {
     let common = path.components().zip(folder.components());
     let common = common.take_while(|(a, b)| a == b).count();

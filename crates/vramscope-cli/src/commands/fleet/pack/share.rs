@@ -2,7 +2,7 @@
 
 use std::env;
 
-/// A share: of every so many snapshots one.
+/// A share: one in so many snapshots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Share {
     /// From 0.
@@ -10,15 +10,14 @@ pub(super) struct Share {
     count: u32,
 }
 
-/// Where launchers tell a process its number and how many there are. That of srun is told to the processes that it
-/// starts; `SLURM_NTASKS` also to a batch script, which runs once.
+/// Variables in which launchers pass a process its number and the number of processes. srun sets these for the
+/// processes that it starts; `SLURM_NTASKS` is also set for a batch script, which runs once.
 const LAUNCHERS: [(&str, &str); 2] = [
     ("RANK", "WORLD_SIZE"),
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
 ];
 
 impl Share {
-    /// All of it.
     pub(super) const ALL: Self = Self {
         number: 0,
         count: 1,
@@ -38,7 +37,7 @@ impl Share {
         (number < count).then_some(Self { number, count })
     }
 
-    /// What torchrun or srun say, and by which variable; all of it if neither started this process.
+    /// The share that torchrun or srun gives this process, and by which variable; all if neither started it.
     pub(super) fn of_launcher() -> (Self, Option<&'static str>) {
         Self::told(|name| env::var(name).ok())
     }
@@ -98,7 +97,7 @@ mod tests {
         let torchrun = [("RANK", "7"), ("WORLD_SIZE", "16"), srun[0], srun[1]];
         assert_eq!(told(&torchrun), ("8/16".to_owned(), Some("RANK")));
         for no_share in [
-            // A batch script, a single process, and what cannot be.
+            // A batch script, a single process, and impossible values.
             &[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")],
             &[("RANK", "0"), ("WORLD_SIZE", "1")],
             &[("RANK", "8"), ("WORLD_SIZE", "8")],

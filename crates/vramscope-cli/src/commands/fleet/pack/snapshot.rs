@@ -24,7 +24,7 @@ use crate::input::{decode, open_file, regular_bytes};
 use crate::output::unwritten;
 use crate::temporary::PassingFolder;
 
-/// The name of a piece as long as it is written.
+/// The name of a piece while it is being written.
 pub(super) const PIECE: &str = "piece";
 
 /// A snapshot that was packed.
@@ -32,19 +32,19 @@ pub(super) struct Packed {
     pub(super) source_bytes: u64,
     pub(super) unpacked_bytes: u64,
     pub(super) events: u64,
-    /// Of all files that were written.
+    /// Total size of the files written.
     pub(super) bytes: u64,
 }
 
 /// What went wrong.
 pub(super) enum Failed {
-    /// The snapshot cannot be read, which the dataset tells.
+    /// The snapshot cannot be read; the dataset records why.
     Read(Failure),
     /// The dataset cannot be written.
     Write(Failure),
 }
 
-/// Packs a snapshot into its place, or writes down why it cannot be read. `old` are the places of what is known of it.
+/// Packs a snapshot into its place, or records why it cannot be read. `old` are the places of its earlier versions.
 pub(super) fn pack(dataset: &Dataset, item: &Item, old: &[&Spot]) -> Result<Packed, Failed> {
     let read = read(&item.path).and_then(|snapshot| summed_up(item, snapshot));
     match read {
@@ -65,7 +65,7 @@ fn read(path: &Path) -> Result<Snapshot, Failure> {
     decode(&name, file, bytes, &mut |_| ControlFlow::Continue(()))
 }
 
-/// The snapshot's ranks. One without any cannot be told from one that is not packed.
+/// The snapshot's ranks. A snapshot without any could not be distinguished from one that is not packed.
 fn summed_up(item: &Item, snapshot: Snapshot) -> Result<(Recording, Fleet), Failure> {
     let recording = Recording::of(snapshot);
     let fleet = Fleet::of(&item.place, &item.source, recording.devices(), Detail::All);
@@ -78,7 +78,7 @@ fn summed_up(item: &Item, snapshot: Snapshot) -> Result<(Recording, Fleet), Fail
     }
 }
 
-/// Writes down that a snapshot cannot be read. What was known of it is of another file.
+/// Records that a snapshot cannot be read. Earlier information is about another version of the file.
 fn unread(dataset: &Dataset, item: &Item, old: &[&Spot], failure: &Failure) -> Result<(), Failure> {
     let fleet = Fleet {
         unreadable: vec![Unreadable {
@@ -132,14 +132,14 @@ fn write(
     Ok(packed)
 }
 
-/// The files of a snapshot while they are written: in a folder that vanishes with them, unless all are whole.
+/// A snapshot's files while they are being written: in a folder that is deleted with them, unless all are complete.
 struct Files<'a> {
     dataset: &'a Dataset,
     spot: Spot,
     folder: PassingFolder,
-    /// Of the folder, until it is gone.
+    /// The lock on the folder, while that exists.
     _lock: File,
-    /// Names in that folder, and the paths that the files are to have. The piece is the last one.
+    /// Names in that folder, and the final paths. The piece is last.
     names: Vec<(PathBuf, PathBuf)>,
     bytes: u64,
 }
@@ -176,7 +176,7 @@ impl<'a> Files<'a> {
             file.finish()?;
             out.flush().map_err(unwritten)
         };
-        // Those who write know no place.
+        // Table writers do not know the path.
         let shown = Path::new(self.dataset.shown());
         written().map_err(|failure| destination::named(shown, failure))?;
         self.add(path, self.dataset.table(name, &self.spot))
@@ -196,9 +196,9 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    /// Gives the files their paths, and removes what was at `old` places.
+    /// Moves the files to their final paths, and removes what was at `old` places.
     fn hand_out(self, old: &[&Spot]) -> Result<(), Failure> {
-        // Nothing counts until the new piece is there. What is at its own place already is of the same file.
+        // Nothing counts until the new piece is there. Anything already at this place is of the same file.
         let first = || {
             let mut old = old.iter().filter(|spot| **spot != &self.spot);
             old.try_for_each(|spot| self.dataset.remove_files(spot))?;

@@ -1,4 +1,4 @@
-//! What packing did.
+//! The answer of `fleet pack`.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::harmless::quoted;
 use crate::report::{Cell, Part, column};
 
-/// The answer of the command. `by`: the variable that told the share.
+/// The answer of the command. `by`: the variable that set the share.
 pub(super) fn part(
     work: &Work<'_>,
     done: &Done,
@@ -41,7 +41,7 @@ pub(super) fn part(
     part
 }
 
-/// The answer where only the overview was made.
+/// The answer if only the overview was made.
 pub(super) fn finished(dataset: &Dataset, fleet: &Fleet) -> Part {
     let mut part = empty(dataset);
     in_dataset(&mut part, fleet);
@@ -57,7 +57,7 @@ fn empty(dataset: &Dataset) -> Part {
     }
 }
 
-/// Which share it was, where it was not all.
+/// Which share it was, unless all were packed.
 fn share(part: &mut Part, work: &Work<'_>, by: Option<&str>) {
     if work.share != Share::ALL {
         let remark = by.map_or_else(String::new, |by| {
@@ -67,7 +67,7 @@ fn share(part: &mut Part, work: &Work<'_>, by: Option<&str>) {
     }
 }
 
-/// That the dataset has no overview yet, and why.
+/// Says that the dataset has no overview yet, and why.
 fn unfinished(missing: usize, dataset: &Dataset) -> String {
     let (snapshots, is) = match missing {
         1 => ("1 snapshot".to_owned(), "is"),
@@ -75,12 +75,12 @@ fn unfinished(missing: usize, dataset: &Dataset) -> String {
     };
     format!(
         "Not finished: {snapshots} {is} not packed yet. The process that ends last makes the overview. If one \
-         is gone, pack its share again; or `vramscope fleet pack --finish -o {}` makes the overview of what there is.",
+         is gone, pack its share again; or `vramscope fleet pack --finish -o {}` makes the overview of what is packed.",
         quoted(dataset.shown())
     )
 }
 
-/// What lies in the folder beside, and what to ask next.
+/// Other files in the folder, and what to ask next.
 fn next(part: &mut Part, dataset: &Dataset, fleet: &Fleet) {
     const NAMED: usize = 5;
     let others = dataset.others();
@@ -88,7 +88,7 @@ fn next(part: &mut Part, dataset: &Dataset, fleet: &Fleet) {
         let more = if others.len() > NAMED { ", …" } else { "" };
         let named: Vec<_> = others.iter().take(NAMED).map(|it| quoted(it)).collect();
         part.notes.push(format!(
-            "Left alone in the dataset's folder, as it is not of the dataset: {}{more}.",
+            "Left in the dataset's folder, as it is not part of the dataset: {}{more}.",
             named.join(", ")
         ));
     }
@@ -101,7 +101,7 @@ fn next(part: &mut Part, dataset: &Dataset, fleet: &Fleet) {
     }
 }
 
-/// The snapshots whose ranks are not what they would be if all were packed at once.
+/// The snapshots whose ranks differ from those they would have if all were packed at once.
 fn stuck(count: usize) -> Option<String> {
     let (has, it) = match count {
         0 => return None,
@@ -115,7 +115,7 @@ fn stuck(count: usize) -> Option<String> {
     ))
 }
 
-/// The failure of the command: the answer tells why, of each snapshot.
+/// The failure of the command; the answer says why, for each snapshot.
 pub(super) fn failure(done: &Done) -> Option<Failure> {
     let count = done.failures.len() as u64;
     (count > 0).then(|| {
@@ -140,7 +140,7 @@ fn facts(part: &mut Part, done: &Done, fleet: &Fleet, time: Duration) {
     }
     in_dataset(part, fleet);
     let events = sum(|packed| packed.events);
-    // Text leaves out what has no label: there is nothing to tell of nothing.
+    // Text leaves out rows without a label, such as this one if nothing was packed.
     let label = |text| if done.packed.is_empty() { "" } else { text };
     part.fact("events", label("events packed"), Cell::Number(events));
     part.fact(
@@ -171,7 +171,7 @@ fn in_dataset(part: &mut Part, fleet: &Fleet) {
     part.fact("ranks", "ranks in the dataset", number(fleet.ranks.len()));
 }
 
-/// The snapshots of the dataset that could not be read, or not as a whole.
+/// The snapshots of the dataset that could not be read, or only in part.
 fn problems(part: &mut Part, fleet: &Fleet) {
     let columns = [
         column("problem", ""),

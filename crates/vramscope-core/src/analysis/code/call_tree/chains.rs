@@ -1,18 +1,19 @@
-//! Chains: nodes of a call tree that say the same, as one node.
+//! Chains: runs of call tree nodes that say the same, shown as one node.
 //!
-//! Real programs have dozens of callers with a single callee before the first that matters. A node that has all of
-//! its parent's memory joins it. From the outside in, so do the callers common to nearly all memory, the trunk, although
-//! a little branches off between them; those branches then hang from the chain. Places of memory stay apart.
+//! Real programs have dozens of callers with a single callee before the first call that matters. A node that has all of
+//! its parent's memory joins its parent. In a tree from the outside in, the callers common to nearly all memory, the
+//! trunk, are joined too, although a little memory branches off between them; those branches then hang from the chain.
+//! Places of memory are not joined.
 
 use super::{Builder, CallTree, Sums};
 
 /// A call tree with each chain as one node.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Chains {
-    /// The tree of the chains. A chain has the sums of its nodes, and the group of the one it is named after: of callers
-    /// the innermost, nearest to the allocation.
+    /// The tree of the chains. A chain has the sums of its nodes, and the group of the node that it is named after: for
+    /// callers the innermost, nearest to the allocation.
     pub tree: CallTree,
-    /// By chain, the node of the whole tree that it is named after.
+    /// By chain, the node of the whole tree that gives its name.
     pub named: Vec<u32>,
     /// By chain, its number of nodes, at least 1.
     pub lengths: Vec<u32>,
@@ -20,11 +21,11 @@ pub struct Chains {
     pub of_node: Vec<u32>,
 }
 
-/// The share of all memory that every node of the trunk has, in percent.
+/// The share of all memory that every node of the trunk has at least, in percent.
 const TRUNK_PERCENT: u128 = 90;
 
 impl Chains {
-    /// Joins the nodes of a tree. The chains with nodes of `apart` are left apart; the root is in no chain.
+    /// Joins the nodes of a tree. Chains that contain a node of `apart` are not joined, and the root is in no chain.
     /// `callers_below`: whether a node's children are its callers.
     #[must_use]
     pub fn of(tree: &CallTree, callers_below: bool, apart: &[u32]) -> Self {
@@ -89,7 +90,7 @@ impl Chains {
         }
     }
 
-    /// Whether a chain is the trunk: callers of nearly all memory.
+    /// Whether a chain is the trunk, the callers of nearly all memory.
     #[must_use]
     pub fn is_trunk(&self, chain: u32) -> bool {
         let at = chain as usize;
@@ -105,7 +106,7 @@ fn joins(tree: &CallTree, head: &[u32], node: usize, callers_below: bool) -> boo
         return false;
     }
     let is_first = node == parent + 1;
-    // What allocates has a row of its own: the root's children or, from the outside in, the leaves.
+    // Allocating code has a row of its own: the children of the root or, from the outside in, the leaves.
     let is_kept = if callers_below {
         tree.parent[parent] == 0
     } else {
@@ -118,7 +119,7 @@ fn joins(tree: &CallTree, head: &[u32], node: usize, callers_below: bool) -> boo
         && tree.parent[head[parent] as usize] == 0
         && holds_most(tree.total[node], tree.total[0]);
     if is_in_trunk {
-        // The trunk tells no names, so it ends above the line that allocates.
+        // The trunk is shown without names, so it ends above the line that allocates.
         let child = node + 1;
         return tree.end[child] as usize != child + 1;
     }
@@ -208,7 +209,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the tree that is not folded: nothing is lost, and each node is where its chain is.
+        /// Compares with the unfolded tree: nothing is lost, and each node is where its chain is.
         #[test]
         fn sums_stay_what_they_are(paths in vec((vec(0..4_u32, 1..9), 0..50_u64), 0..24), callers_below: bool, apart in vec(0..40_u32, 0..3)) {
             let paths: Vec<(&[u32], u64)> = paths.iter().map(|(path, weight)| (&path[..], *weight)).collect();
@@ -224,7 +225,7 @@ mod tests {
                 let mut own = Sums::default();
                 nodes.iter().for_each(|&node| own.add(whole.own[node]));
                 prop_assert_eq!(merged.own[chain as usize], own);
-                // The outermost node of a chain has all that the chain has.
+                // The outermost node of a chain has all memory of the chain.
                 prop_assert_eq!(merged.total[chain as usize], whole.total[nodes[0]]);
                 prop_assert_eq!(nodes.len() as u32, chains.lengths[chain as usize]);
                 let named = chains.named[chain as usize] as usize;

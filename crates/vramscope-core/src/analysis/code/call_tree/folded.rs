@@ -1,4 +1,4 @@
-//! A tree as folded stacks, which other flame graph programs read: one line per path with its weight.
+//! A tree as folded stacks, which other flame graph programs read: one line per path, with its weight.
 
 use super::CallTree;
 use crate::analysis::code::frame_groups::GroupTable;
@@ -7,7 +7,7 @@ use crate::analysis::code::frame_groups::GroupTable;
 const LIMIT_BYTES: usize = 64 << 20;
 
 /// Lines such as `main;forward;linear 4096`: one for each node below the root at which a path ends, the heaviest
-/// subtree first. `None` if it would exceed 64 MiB.
+/// subtree first. `None` if they would exceed 64 MiB.
 #[must_use]
 pub fn folded(tree: &CallTree, table: &GroupTable) -> Option<String> {
     let mut text = String::new();
@@ -20,7 +20,7 @@ pub fn folded(tree: &CallTree, table: &GroupTable) -> Option<String> {
         if level > 1 {
             path.push(';');
         }
-        // Readers split a line at semicolons, and take the text after the last space for the weight.
+        // Readers split a line at semicolons and take the text after the last space as the weight.
         let label = &table.get(tree.group[node]).label;
         path.extend(label.chars().map(|c| match c {
             ';' => ':',

@@ -1,5 +1,4 @@
-//! The functions of a selection, each with the memory allocated by it and below it: the list of a
-//! sandwich view.
+//! The functions of a selection, with the memory that each and its callees allocated: the list of a sandwich view.
 
 use serde::{Deserialize, Serialize};
 

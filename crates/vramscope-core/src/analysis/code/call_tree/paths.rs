@@ -11,7 +11,6 @@ use crate::Snapshot;
 use crate::analysis::code::frame_groups::{FrameGroups, GroupId};
 use crate::ids::{AllocationId, StackId};
 
-/// The kind of path that a stack has.
 type KeyOf = fn(StackId) -> PathKey;
 
 /// The paths of a selection, outermost group first. No path is empty.
@@ -29,7 +28,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// The paths of all stacks of `sums`. Stacks that become equal by grouping stay separate paths.
+    /// The paths of all stacks of `sums`. Stacks that grouping makes equal stay separate paths.
     #[must_use]
     pub fn of(snapshot: &Snapshot, groups: &FrameGroups, sums: &StackSums) -> Self {
         let mut paths = Self::default();
@@ -37,7 +36,7 @@ impl Paths {
         paths
     }
 
-    /// The paths of all stacks of each place, below the groups that say where it is.
+    /// The paths of all stacks of each place, below the groups of that place.
     #[must_use]
     pub fn by_place(
         snapshot: &Snapshot,
@@ -114,7 +113,7 @@ impl Paths {
             .map(|((&start, &end), &sums)| (&self.groups[start..end], sums))
     }
 
-    /// The number of the path of an allocation whose stack has this key; `None` if nothing selected has it.
+    /// The number of the path that counts an allocation whose stack has this key; `None` if nothing selected has it.
     #[must_use]
     pub fn number(&self, id: AllocationId, key: PathKey) -> Option<usize> {
         let number = self.number_of.get(&(self.places.of(id), key));
@@ -126,8 +125,8 @@ impl Paths {
         self.places.first()
     }
 
-    /// The frames of all paths, and the group's first index among them; `None` for paths that do not go through it.
-    /// Stacks of frees are left out, because they do not tell who allocates.
+    /// The frames of all paths, and the group's first index among them; `None` for paths without the group. Stacks of
+    /// frees are left out, because they do not show who allocates.
     pub fn through(
         &self,
         group: GroupId,
@@ -164,7 +163,7 @@ impl Paths {
     }
 }
 
-/// The part of a path that names the allocating code: the whole path, or the constant in its place.
+/// The part of a path that names the allocating code: the whole path, or the constant that stands in for it.
 pub(super) fn allocating(path: &[GroupId]) -> &[GroupId] {
     if path.first() == Some(&GroupId::FREED_AT) {
         &path[..1]

@@ -1,4 +1,4 @@
-//! Groups above the stacks of allocations that say where the memory is.
+//! Groups that say where memory is, above the stacks of its allocations.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ struct All {
 }
 
 impl Places {
-    /// Places that are numbered in the order of `labels`: for each the names of its levels, which go into `table` after
-    /// all code. `of`: the place of each allocation.
+    /// Places, numbered in the order of `labels`: the names of the levels of each place, which are added to `table`
+    /// after all code. `of`: the place of each allocation.
     pub fn new<const LEVELS: usize>(
         of: Vec<u32>,
         labels: impl Iterator<Item = [Option<String>; LEVELS]>,
@@ -56,7 +56,7 @@ impl Places {
         place.copied().unwrap_or(0)
     }
 
-    /// The groups of a place, outermost first; empty for an unknown one.
+    /// The groups of a place, outermost first; empty for an unknown place.
     #[must_use]
     pub fn path(&self, place: u32) -> &[GroupId] {
         let Some(all) = &self.all else { return &[] };

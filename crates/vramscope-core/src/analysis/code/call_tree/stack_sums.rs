@@ -27,14 +27,14 @@ pub struct TreeOptions<'a> {
     pub matches: Option<&'a BitSet>,
 }
 
-/// The path that an allocation counts in.
+/// The path in which an allocation is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PathKey {
-    /// That of the stack that allocated it.
+    /// By the stack that allocated it.
     Allocated(StackId),
-    /// It is older than the recording: that of the stack that freed it.
+    /// By the stack that freed it, as the allocation is older than the recording.
     Freed(StackId),
-    /// That of all allocations without a stack.
+    /// Without a stack.
     NoStack,
 }
 
@@ -62,7 +62,7 @@ pub struct StackSums {
     pub freed: Vec<(StackId, Sums)>,
     /// Allocations without a stack.
     pub no_stack: Sums,
-    /// The sum of all.
+    /// Sum of the above.
     pub total: Sums,
 }
 
@@ -115,7 +115,7 @@ impl StackSums {
         sums
     }
 
-    /// The same for each place, ascending.
+    /// The same for each place, by place number.
     #[must_use]
     pub fn by_place(
         snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! The tree against a slow one that adds every allocation to every prefix of its path, on random files.
+//! Compares the tree with a slow one, which adds every allocation to every prefix of its path, on random files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::analysis::time::selection::{Selection, Weight};
 use crate::bitset::BitSet;
 use crate::ids::AllocationId;
 
-/// An event: frees the oldest live allocation or allocates, by a stack of frames from a small alphabet.
+/// An event frees the oldest live allocation or allocates. Its stack has frames from a small alphabet.
 type Step = (bool, u64, Vec<u8>);
 
 fn file(steps: &[Step], frees_have_stacks: bool) -> String {
@@ -88,7 +88,6 @@ impl Case {
         Paths::of(snapshot, &self.groups, &sums)
     }
 
-    /// The selected allocations.
     fn selected(&self, options: &TreeOptions<'_>) -> impl Iterator<Item = AllocationId> {
         let table = &self.device().history.allocations;
         let holds = move |&row: &usize| {
@@ -99,7 +98,7 @@ impl Case {
         rows.map(AllocationId::from_index)
     }
 
-    /// The sums of each node alone, allocation by allocation. The tree counts those of its total.
+    /// The sums of each node alone, allocation by allocation, over what the tree counts.
     fn own_of_leaves(&self, tree: &CallTree, paths: &Paths, asked: &TreeOptions<'_>) -> Vec<Sums> {
         let device = self.device();
         let (snapshot, sites) = (device.snapshot(), device.call_sites());
@@ -178,7 +177,7 @@ fn nodes(tree: &CallTree) -> ByPath {
     ids.map(node).collect()
 }
 
-/// What holds for every tree, whatever it is of.
+/// Laws of every call tree.
 pub(crate) fn assert_laws(tree: &CallTree, total: Sums) {
     assert_eq!(tree.total[0], total);
     let mut met = vec![0; tree.len()];

@@ -4,14 +4,13 @@ use super::FrameGrouping;
 use crate::analysis::code::call_sites::{label, short_function, short_path};
 use crate::analysis::code::frames::{FrameClass, Location, clip, is_python_source, is_torch_name};
 
-/// Longest name in bytes. The longest genuine ones, C++ names without arguments, have some hundred.
+/// Longest name in bytes. The longest real names, C++ without arguments, have some hundred.
 const NAME_LIMIT_BYTES: usize = 1024;
 
 /// Stands for the file of frames without one: C++ of release builds.
 const NO_FILE: &str = "native code without a file";
 const STANDARD_LIBRARY: &str = "Python standard library";
 
-/// The name of a frame with this location and class.
 pub(super) fn name(grouping: FrameGrouping, location: &Location<'_>, class: FrameClass) -> String {
     let mut name = match grouping {
         FrameGrouping::Line => label(location),
@@ -71,7 +70,7 @@ fn package(location: &Location<'_>, class: FrameClass) -> String {
     })
 }
 
-/// The folder or file that is the package of Python code; `None` for packages that no path names.
+/// The folder or file that is the package of Python code; `None` if the path names no package.
 pub(in crate::analysis) fn python_package(
     location: &Location<'_>,
     class: FrameClass,

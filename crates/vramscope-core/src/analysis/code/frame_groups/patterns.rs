@@ -1,9 +1,8 @@
-//! Patterns of frames that the user wants to leave out: `torch/nn/*, einops, *_call_impl`.
+//! Patterns of frames that the user hides: `torch/nn/*, einops, *_call_impl`.
 //!
-//! A pattern without `*` and `?` matches anywhere in a function's name or file. A pattern with them must
-//! match the whole text, either as written in the file or as shown (`torch/nn/modules/linear.py`, a C++ name
-//! without arguments). Case is ignored for ASCII. There are no character classes, because `[`
-//! occurs in C++ names.
+//! A pattern without `*` and `?` matches anywhere in a function's name or file. A pattern with them must match the
+//! whole text, either as in the file or as shown (`torch/nn/modules/linear.py`, a C++ name without arguments). ASCII
+//! case is ignored. There are no character classes, because `[` occurs in C++ names.
 
 use thiserror::Error;
 
@@ -21,7 +20,7 @@ const TEXT_LIMIT_BYTES: usize = 2048;
 /// The error in a list of patterns.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum PatternError {
-    /// A pattern consists of wildcards only.
+    /// A pattern consists only of wildcards.
     #[error("\u{201c}{0}\u{201d} would fold every frame")]
     MatchesAll(String),
     /// A pattern is too long.
@@ -70,7 +69,6 @@ impl FoldPatterns {
         self.patterns.is_empty()
     }
 
-    /// Whether a text or its short form matches a pattern.
     fn matches(&self, text: &str, short: impl FnOnce(&str) -> String) -> bool {
         let lower = |text: &str| text.replace('\\', "/").to_ascii_lowercase();
         let text = clip(text, TEXT_LIMIT_BYTES);
@@ -85,8 +83,8 @@ impl FoldPatterns {
     }
 }
 
-/// Whether the whole `text` matches `pattern`. Backtracks to the last `*` only, so the time is bounded
-/// by the product of the lengths.
+/// Whether the whole `text` matches `pattern`. Backtracks only to the last `*`, so the time is bounded by the product
+/// of the lengths.
 fn matches_glob(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
@@ -189,7 +187,7 @@ mod tests {
         assert_eq!(error(&"a,".repeat(65)), "more than 64 patterns");
     }
 
-    /// The definition of a glob, exponential.
+    /// The definition of a glob, in exponential time.
     fn slow_glob(pattern: &[u8], text: &[u8]) -> bool {
         match (pattern.first(), text.first()) {
             (None, _) => text.is_empty(),

@@ -1,4 +1,4 @@
-//! Operators of stacks as real files have them, shortened to the frames that tell something.
+//! Operators of stacks from real files, shortened to the frames that matter.
 
 use super::*;
 use crate::analysis::code::frames::classify;

@@ -8,8 +8,8 @@ use super::{AllocatorState, BlockUse};
 use crate::Snapshot;
 use crate::model::{BlockState, DeviceIndex};
 
-/// The differences between the replayed and the listed final state; all 0 in a sound file. Events between
-/// copying the trace and walking the segments cause a few, damaged files many.
+/// The differences between the replayed and the listed final state; all 0 in an undamaged file. Events between copying
+/// the trace and walking the segments cause a few, damaged files many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FinalCheck {
     /// Segments listed in the file, but not in the replayed state, by address and size.
@@ -34,8 +34,8 @@ impl FinalCheck {
     }
 }
 
-/// Compares `last`, the state after the last event, with the final state in the file. Meaningless for a file
-/// without segments.
+/// Compares `last`, the state after the last event, with the final state in the file. Meaningless for a file without
+/// segments.
 pub(crate) fn check_final(
     snapshot: &Snapshot,
     device: DeviceIndex,
@@ -47,8 +47,8 @@ pub(crate) fn check_final(
     let mut free = Difference::default();
     for (_, segment) in snapshot.segments.of_device(device) {
         segments.add((segment.address, segment.total_size), 1);
-        // Free neighbours count as one block, as in the replayed state. The allocator merges them, so they only
-        // occur in files written by hand.
+        // Free neighbours count as one block, as in the replayed state. The allocator merges them, so they occur only
+        // in files written by hand.
         let mut hole: Option<(u64, u64)> = None;
         for id in segment.block_ids() {
             let block = snapshot.blocks.get(id);
@@ -94,7 +94,7 @@ pub(crate) fn check_final(
     }
 }
 
-/// For each key: how often it is listed minus how often it was replayed.
+/// For each key: how often it was listed minus how often it was replayed.
 struct Difference<K>(BTreeMap<K, i64>);
 
 impl<K> Default for Difference<K> {
@@ -108,7 +108,7 @@ impl<K: Ord> Difference<K> {
         *self.0.entry(key).or_default() += count;
     }
 
-    /// The number of keys only listed, and only replayed.
+    /// The number of keys that were only listed, and only replayed.
     fn counts(self) -> (u64, u64) {
         let sum = |sign: i64| {
             self.0

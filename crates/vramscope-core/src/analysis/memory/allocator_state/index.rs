@@ -1,4 +1,4 @@
-//! The data that is prepared once per device to compute states quickly, and the computation of a state.
+//! Data prepared once per device to compute states quickly, and the computation of a state.
 
 use super::{
     AllocatorState, BlockSizes, BlockUse, Group, MappedRange, Misfits, PlacedBlock, Replayed,
@@ -14,17 +14,16 @@ use crate::sorting::SortFew;
 
 /// Lookups for the states of one device.
 pub(crate) struct AllocatorIndex {
-    /// The block sizes of all allocations.
     pub(crate) sizes: BlockSizes,
-    /// Whose allocations these are. Only PyTorch separates segments by size class.
+    /// The allocator that made the allocations. Only PyTorch separates segments by size class.
     kind: AllocatorKind,
     /// All mapping events, ascending.
     mappings: Vec<Mapping>,
     /// The final state's segments, ascending.
     listed: Vec<ListedSegment>,
-    /// The pool of segments whose pool is not recorded, if it can be inferred.
+    /// The pool of segments without a recorded pool, if it can be inferred.
     assumed_pool: Option<PoolId>,
-    /// Allocations that end by an event of another allocation, as (moment, allocation), ascending.
+    /// Allocations that ended by an event of another allocation, as (moment, allocation), ascending.
     pub(crate) displaced: Vec<(u32, AllocationId)>,
 }
 
@@ -63,7 +62,7 @@ impl AllocatorIndex {
         }
     }
 
-    /// Computes the state at a moment. Moments after the last one are taken as the last one.
+    /// Computes the state at a moment. Moments after the last one count as the last one.
     pub(crate) fn state_at(&self, replayed: Replayed<'_>, moment: u32) -> AllocatorState {
         let moment = moment.min(replayed.history.event_count);
         let live = live_by_address(replayed, moment);
@@ -71,9 +70,8 @@ impl AllocatorIndex {
         self.assemble(replayed, moment, &ranges, &live, |_, _| None)
     }
 
-    /// Computes a state from mapped ranges and live allocations. `known` may return an unchanged segment for a
-    /// range, to save computing it. It is called with the range and the address up to which the range may
-    /// contain blocks.
+    /// Computes a state from mapped ranges and live allocations. To save work, `known` may return an unchanged segment
+    /// for a range. It is called with the range and the address up to which the range may contain blocks.
     pub(super) fn assemble(
         &self,
         replayed: Replayed<'_>,
@@ -178,8 +176,8 @@ impl AllocatorIndex {
         blocks
     }
 
-    /// The final state's segment that contains the start of a range, if stream and kind agree. A segment that
-    /// is not expandable must have the same address and size.
+    /// The final state's segment that contains the start of a range, if stream and kind agree. A segment that is not
+    /// expandable must have the same address and size.
     fn listed_at(&self, range: &MappedRange) -> Option<ListedSegment> {
         let after = self
             .listed
@@ -192,7 +190,7 @@ impl AllocatorIndex {
         (range.address < segment.end && is_same).then_some(segment)
     }
 
-    /// The event that mapped the start of a range, and its stack. If it was not recorded, the stack is that of
+    /// The event that mapped the start of a range, and its stack. If the event was not recorded, the stack comes from
     /// the segment in the final state.
     fn origin(
         &self,
@@ -204,9 +202,9 @@ impl AllocatorIndex {
         let until = self.mappings.partition_point(|mapping| {
             (mapping.address, mapping.moment) <= (range.address, moment)
         });
-        // If the front of a mapping was unmapped, the range begins inside of it, so the newest mapping at or
-        // below the address need not begin there. Mappings of the same address after `moment` may come first;
-        // they are few, so 16 are enough.
+        // If the front of a mapping was unmapped, the range begins inside the mapping, so the newest mapping at or
+        // below the address need not begin there. Mappings of the same address after `moment` may come first; they are
+        // few, so looking at 16 is enough.
         let newest = self.mappings[..until].iter().rev();
         let covering = newest.take(16).find(|mapping| {
             mapping.moment <= moment && range.address - mapping.address < mapping.bytes
@@ -219,7 +217,7 @@ impl AllocatorIndex {
         (None, stack.unwrap_or(StackId::ABSENT))
     }
 
-    /// Groups, totals and what has no place.
+    /// Computes groups, totals and misfits.
     pub(super) fn sum_up(
         &self,
         replayed: Replayed<'_>,
@@ -259,8 +257,7 @@ pub(super) fn live_by_address(replayed: Replayed<'_>, moment: u32) -> Vec<(u64, 
     live
 }
 
-/// The address up to which a range may contain blocks: its end or, in a damaged file, the start of the next
-/// range.
+/// The address up to which a range may contain blocks: its end or, in a damaged file, the start of the next range.
 pub(super) fn end_before(range: &MappedRange, next_address: Option<u64>) -> u128 {
     let end = u128::from(range.address) + u128::from(range.bytes);
     next_address.map_or(end, |next| end.min(u128::from(next)))
@@ -273,7 +270,7 @@ pub(super) fn within(live: &[(u64, AllocationId)], from: u64, to: u128) -> &[(u6
     live.get(first..last).unwrap_or(&[])
 }
 
-/// The segments' pools and streams with their sums, and the sums of all. Writes its group into each segment.
+/// The segments' pools and streams with their sums, and the total. Writes its group into each segment.
 fn groups(segments: &mut [SegmentState]) -> (Vec<Group>, StateSums) {
     let key = |pool: Option<PoolId>, stream: i64| (pool, stream != 0, stream);
     let keys = segments
@@ -354,7 +351,8 @@ fn size_class(range: &MappedRange, blocks: &[PlacedBlock]) -> Option<SizeClass> 
     })
 }
 
-/// The final state's segments of a device. Stable: those at one address (a damaged file) as the file has them.
+/// The final state's segments of a device. The sort is stable: segments at one address (in a damaged file) stay in file
+/// order.
 fn listed(snapshot: &Snapshot, history: &History) -> Vec<ListedSegment> {
     let device = i32::try_from(history.device).unwrap_or(i32::MIN);
     let own = snapshot.segments.of_device(device);
@@ -374,7 +372,7 @@ fn listed(snapshot: &Snapshot, history: &History) -> Vec<ListedSegment> {
     listed
 }
 
-/// The default pool, if the file mentions it and no other; else `None`.
+/// The default pool, if the file mentions it and no other pool.
 fn assumed_pool(snapshot: &Snapshot) -> Option<PoolId> {
     let of_segments = snapshot.segments.rows.iter().map(|segment| segment.pool);
     let of_events = snapshot.contexts.rows().iter().map(|context| context.pool);
@@ -385,7 +383,7 @@ fn assumed_pool(snapshot: &Snapshot) -> Option<PoolId> {
         .then_some(PoolId::default())
 }
 
-/// Allocations that end by an event of another allocation, as (moment, allocation), ascending.
+/// Allocations that ended by an event of another allocation, as (moment, allocation), ascending.
 fn displaced(history: &History) -> Vec<(u32, AllocationId)> {
     let deaths = history.allocations.died.iter().enumerate();
     let mut displaced: Vec<_> = deaths

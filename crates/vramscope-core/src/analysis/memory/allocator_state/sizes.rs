@@ -1,15 +1,14 @@
 //! The block sizes of allocations.
 //!
-//! A recording contains requested sizes. Block sizes are known only for allocations that are live in the final
-//! state. All others are derived by the allocator's rules (c10/cuda/CUDACachingAllocator.h). The request is
-//! rounded up to a multiple of 512 bytes, or to a division of a power of two if so configured. The allocator
-//! then splits the free block that it found, unless the remainder is too small to be useful: up to 1 MiB in an
-//! ordinary segment of large blocks, any size for requests of `max_split_size` or more. The size of the free
-//! block follows from the allocations that were live behind it. [`SizeCheck`] compares derived sizes with the
-//! final state.
+//! A recording contains requested sizes. Block sizes are known only for allocations that are live in the final state.
+//! All others are derived by the allocator's rules (c10/cuda/CUDACachingAllocator.h). The request is rounded up to a
+//! multiple of 512 bytes, or to a division of a power of two if so configured. The allocator then splits the free block
+//! that it found, unless the remainder is too small to be useful: up to 1 MiB in an ordinary segment of large blocks,
+//! any size for requests of `max_split_size` or more. The size of the free block follows from the live allocations
+//! behind it. [`SizeCheck`] compares derived sizes with the final state.
 //!
-//! Allocations of the driver, in captured snapshots, are only rounded up to 512 bytes. Files from
-//! `_profile_to_snapshot` have sizes that no allocator rounded; there a block is as large as its request.
+//! The driver's allocations, in captured snapshots, are only rounded up to 512 bytes. Files from `_profile_to_snapshot`
+//! have sizes that no allocator rounded; there a block is as large as its request.
 //!
 //! Not covered: pools created with `no_split`, and the backend `cudaMallocAsync`.
 
@@ -62,7 +61,7 @@ impl Rounding {
     }
 }
 
-/// Where a block's size comes from.
+/// The source of a block's size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeSource {
@@ -77,7 +76,7 @@ pub enum SizeSource {
 pub struct SizeCheck {
     /// Number of blocks in the final state whose allocation is known.
     pub compared: u64,
-    /// Number of those whose derived size equals the recorded one.
+    /// Number of compared blocks whose derived size equals the recorded one.
     pub equal: u64,
 }
 
@@ -126,8 +125,7 @@ impl BlockSizes {
                 recorded.push((id, bytes));
             }
         }
-        // Recorded sizes come after derived ones and the sort is stable, so the recorded size replaces the
-        // derived one.
+        // Recorded sizes come after derived ones and the sort is stable, so the recorded size wins.
         others.append(&mut recorded);
         others.sort_few_by_key(|&(id, _)| id);
         others.dedup_by(|later, earlier| {
@@ -153,7 +151,7 @@ impl BlockSizes {
         }
     }
 
-    /// The aligned size of a request, in bytes: that of its block if the remainder of the free block is split off.
+    /// The aligned size of a request, in bytes: its block size if the remainder of the free block is split off.
     #[must_use]
     pub fn aligned(&self, requested_bytes: u64) -> u64 {
         self.rounding.round(requested_bytes)
@@ -170,8 +168,8 @@ impl BlockSizes {
     }
 }
 
-/// Large allocations in ordinary segments whose block kept the remainder of the free block, with the block's
-/// size; sorted by allocation.
+/// Large allocations in ordinary segments whose block kept the remainder of the free block, with the block's size;
+/// sorted by allocation.
 fn unsplit(replayed: Replayed<'_>, rounding: &Rounding) -> Vec<(AllocationId, u64)> {
     let history = replayed.history;
     let table = &history.allocations;
@@ -207,8 +205,8 @@ fn unsplit(replayed: Replayed<'_>, rounding: &Rounding) -> Vec<(AllocationId, u6
     unsplit
 }
 
-/// The next address in `address + 1 .. end` with a live allocation. Removes dead allocations on the way, so
-/// that each is visited once.
+/// The next address in `address + 1 .. end` with a live allocation. Removes dead allocations on the way, so that each
+/// is visited once.
 fn next_live(
     newest: &mut BTreeMap<u64, AllocationId>,
     history: &History,
@@ -243,7 +241,7 @@ impl Segments {
         }
     }
 
-    /// The end of the ordinary segment that contains an address, at a moment not before that of the last call.
+    /// The end of the ordinary segment that contains an address. The moment must not be before that of the last call.
     fn end_at(&mut self, replayed: Replayed<'_>, moment: u32, address: u64) -> Option<u64> {
         for step in replayed.replay.segment_steps(self.moment, moment) {
             let range = step.range;

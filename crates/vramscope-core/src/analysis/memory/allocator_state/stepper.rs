@@ -6,11 +6,11 @@ use super::index::{end_before, live_by_address, within};
 use super::{AllocatorIndex, AllocatorState, MappedRange, Replayed, SegmentState};
 use crate::ids::AllocationId;
 
-/// Maximum distance, in events, to move step by step; for more, the state is computed anew.
+/// Maximum distance, in events, to move step by step; beyond it, the state is computed anew.
 const WALK_AT_MOST: u32 = 256;
 
-/// A state that can move to another moment: [`Device::stepper_at`] makes it, [`Device::move_to`] moves it. The result
-/// is always equal to [`Device::state_at`].
+/// A state that can move to another moment, made by [`Device::stepper_at`] and moved by [`Device::move_to`]. The result
+/// always equals [`Device::state_at`].
 ///
 /// [`Device::stepper_at`]: crate::analysis::recording::Device::stepper_at
 /// [`Device::move_to`]: crate::analysis::recording::Device::move_to
@@ -22,7 +22,7 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// Computes the state at a first moment. Moments after the last one are taken as the last one.
+    /// Computes the state at a first moment. Moments after the last one count as the last one.
     pub(crate) fn at(replayed: Replayed<'_>, index: &AllocatorIndex, moment: u32) -> Self {
         let moment = moment.min(replayed.history.event_count);
         Self {
@@ -37,8 +37,8 @@ impl Stepper {
         &self.state
     }
 
-    /// Moves to a moment. Moments after the last one are taken as the last one. `replayed` and `index` must be those
-    /// passed to [`at`](Self::at).
+    /// Moves to a moment. Moments after the last one count as the last one. `replayed` and `index` must be the same as
+    /// for [`at`](Self::at).
     pub(crate) fn go_to(&mut self, replayed: Replayed<'_>, index: &AllocatorIndex, moment: u32) {
         let moment = moment.min(replayed.history.event_count);
         let (first, last) = ordered(self.state.moment, moment);

@@ -7,8 +7,8 @@ use crate::decode;
 
 const MIB: u64 = 1 << 20;
 
-/// Two ordinary segments, of 20 MiB and 2 MiB. The first block of the larger one keeps a remainder of 0.5 MiB,
-/// because the second block was live when it was allocated.
+/// Two ordinary segments, of 20 MiB and 2 MiB. The first block of the larger one keeps a remainder of 0.5 MiB, because
+/// the second block was live when it was allocated.
 fn file() -> Snapshot {
     let large = 0x1000_0000_u64;
     let small = 0x2000_0000_u64;

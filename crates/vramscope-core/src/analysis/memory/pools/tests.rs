@@ -1,4 +1,4 @@
-//! Labels, evidence, names and owners of pools, told by small stories.
+//! Labels, evidence, names and owners of pools, in small recordings.
 
 use vramscope_synth::snapshot::Producer;
 use vramscope_synth::text;
@@ -12,7 +12,6 @@ fn recording(story: &str) -> Recording {
     Recording::of(decode(bytes.as_slice()).unwrap())
 }
 
-/// The label and the evidence of the file's second pool.
 fn told(story: &str) -> (String, String) {
     let recording = recording(story);
     let pool = &recording.pools().all()[1];
@@ -20,7 +19,7 @@ fn told(story: &str) -> (String, String) {
     (pool.label(), pool.because(&recording.snapshot))
 }
 
-/// A file with the default pool and the lines of another.
+/// A file with the default pool and another pool with these lines.
 fn file(lines: &str) -> String {
     format!("alloc x 1MiB main.py:1:main\n{lines}")
 }

@@ -2,13 +2,11 @@
 
 use serde_json::Value;
 
-/// A known setting.
 pub(super) struct KnownSetting {
     /// Its canonical spelling.
     pub(super) key: &'static str,
     /// Other spellings: in the variable, and on ROCm.
     aliases: &'static [&'static str],
-    /// Its default value, as it is displayed.
     pub(super) default: &'static str,
     /// What it does: text for the user.
     pub(super) meaning: &'static str,

@@ -6,12 +6,12 @@ use crate::Snapshot;
 use crate::analysis::memory::capture::{AllocatorKind, Capture, Ended, has_torch};
 use crate::units::{Bytes, Count};
 
-/// What it means that records are lost.
+/// The meaning of lost records.
 pub const LOST: &str = "Where a free is missing, memory looks live to the end; what was allocated meanwhile is missing. A log that somebody \
     follows (--live, --max-entries) goes on as soon as there is room, so that the hole lies in the middle; without, nothing \
     that came later is here.";
 
-/// What to do so that none is lost.
+/// How to avoid losing records.
 pub const MORE_ROOM: &str = "Capture with more room (--cap). With --live or --max-entries, see that the program that follows keeps up.";
 
 /// The facts about the capture; empty for other snapshots.
@@ -54,7 +54,7 @@ pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     facts
 }
 
-/// Words of what only captured snapshots have. Notes and losses are their own text.
+/// The texts of facts that only captured snapshots have. Notes and losses come with their own text.
 pub(super) fn words(kind: FactKind) -> Words {
     match kind {
         FactKind::EndedWithoutNotice => Words::of(
@@ -111,8 +111,7 @@ pub(super) fn words(kind: FactKind) -> Words {
 
 const CAPTURE_ALL: &str = "Capture with --enabled all, which is the default.";
 
-/// The meaning of a fact for a captured snapshot, and how to capture better. `None` if the general text
-/// applies.
+/// The meaning of a fact for a captured snapshot, and how to capture better. `None` if the general text applies.
 pub(super) fn meaning_and_advice(kind: FactKind) -> Option<[&'static str; 2]> {
     Some(match kind {
         FactKind::Nothing => [

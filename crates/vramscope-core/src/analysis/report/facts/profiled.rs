@@ -1,11 +1,11 @@
-//! Facts about snapshots that were made of a profiler's files, and the wording of other facts for them.
+//! Facts about snapshots made from a profiler's files, and the wording of other facts for them.
 
 use super::words::Words;
 use super::{Fact, FactKind};
 use crate::model::{DeviceKind, Profile, ProfileKind};
 use crate::units::Bytes;
 
-/// The words of what a profile is.
+/// Describes a profile.
 pub(super) fn words(form: ProfileKind) -> Words {
     match form {
         ProfileKind::Trace => Words::of(
@@ -41,7 +41,7 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
             "torch.profiler records no segments.".clone_into(&mut fact.text);
             "What was reserved at each moment and fragmentation are not known; allocations are."
                 .clone_into(&mut fact.meaning);
-            // Snapshots are of GPUs.
+            // Snapshots cover GPUs only.
             match is_host(fact, profile) {
                 true => fact.advice.clear(),
                 false => "A snapshot of torch.cuda.memory._record_memory_history() has them."
@@ -63,7 +63,7 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
                 }
             };
         }
-        // What was free, and in which segments, is not in the file.
+        // The file does not contain free memory and segments.
         FactKind::OutOfMemory { .. } => fact.meaning.clear(),
         FactKind::BeforeRecording { .. } => {
             if is_trace {

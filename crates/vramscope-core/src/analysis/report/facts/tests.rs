@@ -73,7 +73,7 @@ fn a_trace_that_leads_to_its_end_is_no_skew() {
     assert!(!found.iter().any(is_mismatch), "{found:?}");
 }
 
-/// As torch-snapkit writes it: the traces of all ranks, and the rest of rank 0.
+/// A file by torch-snapkit: the traces of all ranks, and everything else from rank 0.
 #[test]
 fn gathered_traces_are_named() {
     let alloc = r#"{"action": "alloc", "addr": 4096, "size": 500, "stream": 0}"#;
@@ -94,14 +94,14 @@ fn gathered_traces_are_named() {
     assert!(found.contains(&gathered(2)), "{found:?}");
     let is_skew = |kind: &FactKind| matches!(kind, FactKind::Skew { .. });
     assert!(!found.iter().any(is_skew), "{found:?}");
-    // A device that has given all back, one that was never used, and one alone are as torch writes them.
+    // torch itself writes a device that has freed everything, an unused device, and a single device.
     let freed = format!("[{segment}, {alloc}, {free}]");
     let is_gathered = |kind: &FactKind| matches!(kind, FactKind::TracesGathered { .. });
     for traces in [&[&trace, &freed, "[]"][..], &[&trace]] {
         let found = file(traces);
         assert!(!found.iter().any(is_gathered), "{found:?}");
     }
-    // Segments of one pool alone: what is not in it has none on any device.
+    // Segments of a single pool: other memory has none on any device.
     let other = alloc.replace("4096", "8192");
     let more = format!("[{segment}, {alloc}, {other}]");
     let found = file(&[&more, &trace]);
@@ -128,8 +128,8 @@ fn a_file_may_have_no_segments_because_all_were_given_back() {
 
 #[test]
 fn places_where_trace_and_final_state_disagree_are_counted() {
-    // One block of another size, one allocation without a block, one free that is not completed while another
-    // is, and one segment that was never mapped.
+    // One block of another size, one allocation without a block, one free that is not completed while another is, and
+    // one segment that was never mapped.
     let events = r#"{"action": "alloc", "addr": 4096, "size": 400, "stream": 0},
         {"action": "alloc", "addr": 4608, "size": 10, "stream": 0},
         {"action": "alloc", "addr": 9000, "size": 10, "stream": 0},

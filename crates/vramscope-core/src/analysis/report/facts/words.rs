@@ -65,7 +65,7 @@ impl Words {
     }
 }
 
-/// What every answer about a dry run says of it.
+/// The remark in every answer about a dry run.
 pub const DRY_RUN: &str = "A dry run: nothing was computed, and no GPU was there.";
 
 fn words(kind: FactKind) -> Words {
@@ -103,7 +103,7 @@ fn words(kind: FactKind) -> Words {
     }
 }
 
-/// What cannot be told without a trace.
+/// The limits of a file without a trace.
 const ONLY_A_STATE: &str = "Only the state at the dump is known; it is shown as flat bands. When memory was made, whether \
      it grows from step to step, what the peak was and why a job died cannot be told.";
 
@@ -358,7 +358,7 @@ pub(super) fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }
 
-/// A warning in one line: the number, the text and the first places.
+/// A warning in one line: its number, its text and its first places.
 #[must_use]
 pub fn warning_line(warning: &Warning) -> String {
     let places = warning.places.iter().map(String::as_str);

@@ -1,4 +1,4 @@
-//! Finding: segments are wholly free at the peak of active memory.
+//! Finding: segments are completely free at the peak of active memory.
 
 use super::words::{at_moment, at_peak, has_trace, percent};
 use super::{Evidence, Finding, FindingKind, Material, Severity, is_notable};
@@ -22,7 +22,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             "{} {}",
             Bytes(gap.empty_bytes),
             match has_trace(history) {
-                // Before, the peak may have been higher.
+                // The peak before the recording may have been higher.
                 true if history.reserved_bytes(0) > 0 => "stay cached even at the peak of what was recorded",
                 true => "stay cached even at the peak",
                 false => "are cached",

@@ -43,7 +43,7 @@ fn records_lost(capture: &Capture) -> Option<Finding> {
     })
 }
 
-/// Memory of the device was in use, but not by the captured program.
+/// Others used memory of the device.
 fn others(device: &CapturedDevice) -> Option<Finding> {
     let (total, other) = (device.total_bytes?, device.other?);
     if !is_notable(other.highest_bytes, SHARE_PERCENT, total) {

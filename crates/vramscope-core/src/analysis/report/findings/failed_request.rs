@@ -1,4 +1,4 @@
-//! A failed request in figures and in text (`words`): its size, what was free, and why it could not be served.
+//! A failed request, in figures and in text (`words`): its size, the free memory, and why it could not be served.
 
 pub mod addresses;
 pub mod sentences;
@@ -32,7 +32,7 @@ const PAGE_BYTES: u64 = 2 << 20;
 
 /// Others matter if they hold at least this part of the device: a tenth.
 const OTHERS_PART: u64 = 10;
-/// The part of the device that a program's own context and libraries may take: a twentieth.
+/// The part of the device that a program's own context and libraries may use: a twentieth.
 const CONTEXT_PART: u64 = 20;
 
 /// A failed request in figures.
@@ -42,10 +42,10 @@ pub struct FailedRequest {
     pub moment: u32,
     /// Size of the request in bytes, rounded up by the allocator. The size before rounding is not recorded.
     pub requested_bytes: u64,
-    /// Bytes that the allocator (for the driver: the device) needs to serve the request from new memory. In an
-    /// expandable segment, the most that it needs.
+    /// Bytes that the allocator (for the driver: the device) needs to serve the request from new memory. For an
+    /// expandable segment, the maximum.
     pub segment_bytes: u64,
-    /// Bytes that the device reported free; `None` if the file does not tell.
+    /// Bytes that the device reported free; `None` if the file does not say.
     pub device_free_bytes: Option<u64>,
     /// The pool and stream of the request.
     pub arena: Arena,
@@ -69,9 +69,9 @@ pub struct FailedRequest {
     pub released_bytes: u64,
     /// Number of allocations recorded after it.
     pub allocations_after: u64,
-    /// Whether other events were.
+    /// Whether any other events were recorded after it.
     pub is_followed: bool,
-    /// Whether the file's segments are those of the allocator. Otherwise free blocks are unknown.
+    /// Whether the file's segments are real. Otherwise free blocks are unknown.
     pub has_state: bool,
     /// The allocator that served the request.
     pub kind: AllocatorKind,
@@ -83,14 +83,14 @@ pub struct FailedRequest {
     pub granted_share: Option<f64>,
     /// A block that was large enough, but waited for another stream.
     pub waited: Option<WaitedBlock>,
-    /// Bytes of virtual addresses that the process's expandable segments reserve, at least; 0 if unknown.
+    /// Lower bound of the virtual addresses reserved by the process's expandable segments, in bytes; 0 if unknown.
     pub addresses_bytes: u64,
-    /// How to try a smaller program without a GPU; `None` if it ran without one, or if torch has no part in it.
+    /// How to try a smaller program without a GPU; `None` if it ran without one, or if torch is not involved.
     pub dry_run: Option<String>,
 }
 
 impl FailedRequest {
-    /// The last request of a device that failed; `None` if none did.
+    /// The last failed request of a device.
     #[must_use]
     pub fn last(device: Device<'_>, releases: &Releases, segments: SegmentsKnown) -> Option<Self> {
         let &moment = device.failed_requests().last()?;
@@ -99,8 +99,8 @@ impl FailedRequest {
         Some(Self::of(device, releases, has_segments, moment, &state))
     }
 
-    /// Analyses a failed request. `moment` must be one of [`Device::failed_requests`], `state` the allocator's
-    /// state at that moment. `has_segments`: whether its segments are reliable.
+    /// Analyses a failed request. `moment` must be one of [`Device::failed_requests`], `state` the allocator's state at
+    /// that moment. `has_segments`: whether its segments are reliable.
     #[must_use]
     pub fn of(
         device: Device<'_>,
@@ -181,7 +181,7 @@ impl FailedRequest {
         serves && is_same
     }
 
-    /// Adds up what was free.
+    /// Sums the free memory.
     fn count_free(&mut self, state: &AllocatorState) {
         for segment in &state.segments {
             let arena = state.groups.get(segment.group as usize).map(Arena::of);
@@ -210,12 +210,12 @@ impl FailedRequest {
         Verdict::of(self)
     }
 
-    /// Whether what was free is more than the pieces that a nearly full device always has: a tenth of what was reserved.
+    /// Whether more is free than the pieces that a nearly full device always has: a tenth of the reserved memory.
     pub(in super::super) fn has_much_free(&self) -> bool {
         u128::from(self.all_free_bytes()) * 10 >= u128::from(self.gap.reserved_bytes)
     }
 
-    /// The whole device, if that is less than the request: then it does not matter what was free.
+    /// The size of the device if it is less than the request: then free memory does not matter.
     pub(in super::super) fn exceeded_bytes(&self) -> Option<u64> {
         let device = self.device_bytes?;
         let had_enough = self
@@ -224,36 +224,36 @@ impl FailedRequest {
         (self.requested_bytes > device && !had_enough).then_some(device)
     }
 
-    /// What the device would have free if the program held nothing.
+    /// The free memory of the device if the program held nothing.
     pub(in super::super) fn reachable_bytes(&self) -> u64 {
         let reserved = self.gap.reserved_bytes;
         reserved.saturating_add(self.known_free_bytes())
     }
 
-    /// Whether empty segments of the request's private pool and the device together had enough. Those of the default pool
-    /// are given back before a request fails.
+    /// Whether empty segments of the request's private pool and the device together had enough. Empty segments of the
+    /// default pool are given back before a request fails.
     pub(in super::super) fn pool_could_give_back(&self) -> bool {
         let both = self.gap.empty_bytes.saturating_add(self.known_free_bytes());
         let is_private = self.kind == AllocatorKind::Torch && self.arena.pool.is_private();
         is_private && self.gap.empty_bytes > 0 && both >= self.segment_bytes
     }
 
-    /// Whether others hold a good part of the device, and the request would have been served without them.
+    /// Whether others hold a large part of the device, and the request would have been served without them.
     pub(in super::super) fn others_suffice(&self) -> bool {
         let others = match self.others_bytes() {
-            // Every program's context, modules and libraries take some.
+            // Every program's context, modules and libraries use some memory.
             Some(bytes) if bytes >= self.device_bytes.unwrap_or(0) / OTHERS_PART => {
                 bytes.saturating_sub(self.device_bytes.unwrap_or(0) / CONTEXT_PART)
             }
             Some(_) => 0,
-            // The program's own libraries take some when they are first used.
+            // The program's own libraries take memory on first use.
             None if self.taken_bytes() < self.earlier_bytes / CONTEXT_PART => 0,
             None => self.taken_bytes(),
         };
         others > 0 && self.all_free_bytes().saturating_add(others) >= self.requested_bytes
     }
 
-    /// Bytes of the device that this process once had, or could have had, and that others hold now.
+    /// Bytes of the device that this process had or could have had earlier, and that others hold now.
     #[must_use]
     pub fn taken_bytes(&self) -> u64 {
         if self.has_state && self.device_free_bytes.is_some() {
@@ -263,7 +263,7 @@ impl FailedRequest {
         }
     }
 
-    /// Free bytes of the allocator and the device together, as far as they are known.
+    /// Free bytes of the allocator and the device together, as far as known.
     #[must_use]
     pub fn all_free_bytes(&self) -> u64 {
         self.gap
@@ -276,7 +276,7 @@ impl FailedRequest {
     }
 
     /// Bytes of the device used by others: other processes, contexts, modules, the driver itself. `None` if the
-    /// capacity of the device or what it had free is unknown, or the capacity is less than both.
+    /// capacity of the device or its free memory is unknown, or contradict each other.
     #[must_use]
     pub fn others_bytes(&self) -> Option<u64> {
         let device = self.device_bytes.filter(|_| self.has_state)?;
@@ -316,7 +316,7 @@ impl FailedRequest {
         places
     }
 
-    /// The largest of [`free_places`](Self::free_places) as a finding's table.
+    /// The largest of [`free_places`](Self::free_places), as a finding's table.
     pub(super) fn free_table(&self, recording: &Recording, state: &AllocatorState) -> FindingTable {
         let places = self.free_places(state).into_iter().take(2 * ROWS);
         FindingTable {
@@ -327,7 +327,6 @@ impl FailedRequest {
     }
 }
 
-/// Number of allocations made after a moment.
 fn made_after(history: &History, moment: u32) -> u64 {
     let born = &history.allocations.born;
     (born.len() - born.partition_point(|&born| born <= moment)) as u64

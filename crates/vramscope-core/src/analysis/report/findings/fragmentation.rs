@@ -1,5 +1,5 @@
-//! Finding: free memory is scattered between active blocks. It can neither serve a large request nor be
-//! released to CUDA.
+//! Finding: free memory is scattered between active blocks. It can neither serve a large request nor be released to
+//! CUDA.
 
 use super::words::{at_moment, at_peak, counted, has_trace, percent};
 use super::{
@@ -19,8 +19,8 @@ const SHARE_PERCENT: u64 = 10;
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let history = material.device.history;
     let most_reserved = material.at_reserved_peak.reserved_bytes;
-    // Fragmentation matters at a peak. At the end it may be temporary, so it is only a note, and only if it is much beside
-    // what was once reserved.
+    // Fragmentation matters at a peak. At the end it may be temporary, so it is only a note, and only if it is large
+    // compared to the peak of reserved memory.
     let found = [
         (
             material.at_peak,
@@ -81,7 +81,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// The call sites whose allocations keep segments of which at least half is free.
+/// The call sites whose allocations keep segments that are at least half free.
 fn holders(material: Material<'_>, moment: u32) -> FindingTable {
     let sites = GroupColumn::of(material.device, Property::CallSite, 1);
     let (_, holders) = pinned(&material.device.state_at(moment), &sites, true);
@@ -118,7 +118,7 @@ fn may_mean(allocator: AllocatorKind) -> &'static str {
     }
 }
 
-/// PyTorch's allocator alone has the setting.
+/// Only PyTorch's allocator has the setting.
 fn setting(material: Material<'_>) -> Option<SettingAdvice> {
     let is_torch = material.config.allocator == AllocatorKind::Torch;
     let why = ": segments that grow instead of many fixed ones.";

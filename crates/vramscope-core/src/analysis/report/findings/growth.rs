@@ -1,5 +1,5 @@
-//! Finding: active memory grows from step to step. Many steps show it by their totals, few by call sites of which every
-//! step keeps something.
+//! Finding: active memory grows from step to step. With many steps the totals show it; with few, the call sites whose
+//! memory from every step is kept.
 
 use std::collections::HashMap;
 
@@ -24,15 +24,15 @@ use crate::units::Bytes;
 pub(super) const ENOUGH: usize = 4;
 /// Minimum share of the parts with growth.
 const RISING_PERCENT: usize = 80;
-/// Of more steps than these, the least of each of so many parts counts: what a single step keeps longer is no trend, nor
-/// must each step add something.
+/// With more steps than this, they are divided into this many parts, and the minimum of each counts: memory that a
+/// single step keeps longer is no trend, and not every step needs to add something.
 const PARTS: usize = 16;
 const SMALLEST_GROWTH_BYTES: u64 = 1 << 20;
-/// Minimum share of that in what is live at the end.
+/// Minimum share of the growth in the memory live at the end.
 const LEAST_PERCENT: u64 = 1;
 /// The call sites with at least this share of the growth are named in the title.
 const MAIN_PERCENT: u64 = 60;
-/// If they are no more than these.
+/// Maximum number of such call sites.
 const MOST_NAMED: usize = 2;
 
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
@@ -40,7 +40,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     of_trend(material, steps).or_else(|| of_sites(material, steps))
 }
 
-/// Growth that the totals of many steps show.
+/// Growth in the totals of many steps.
 fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     let settled = steps.settled();
     if settled.len() < ENOUGH {
@@ -86,7 +86,7 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     Some(finding(material, growth, moments, [title, seen], table))
 }
 
-/// By how much, as words.
+/// The amount of growth, in words.
 fn more(growth: u64, from: u64) -> String {
     match growth < from {
         true => format!("{} more", percent(growth, from)),
@@ -97,7 +97,7 @@ fn more(growth: u64, from: u64) -> String {
     }
 }
 
-/// The few call sites that together hold most of the growth, as words.
+/// The few call sites that together hold most of the growth, in words.
 fn most_of(rows: &[FindingRow], growth: u64) -> Option<String> {
     let mut bytes = 0_u64;
     let enough = rows.iter().take(MOST_NAMED).position(|row| {
@@ -109,7 +109,7 @@ fn most_of(rows: &[FindingRow], growth: u64) -> Option<String> {
     Some(names.join(" and "))
 }
 
-/// Growth of few steps: call sites of which every step keeps as much as the one before it.
+/// Growth in few steps: call sites that keep as much from every step as from the one before.
 fn of_sites(material: Material<'_>, steps: &Steps) -> Option<Finding> {
     let history = material.device.history;
     let kept = kept_sites(material, steps);
@@ -214,10 +214,10 @@ fn finding(
     }
 }
 
-/// What to try where a cache grows.
+/// Advice for a growing cache.
 const LESS_CACHE: &str = "Shorter answers, fewer requests at a time, or a cache of a fixed size.";
 
-/// Whether most of what was made between two moments and stayed is the cache of keys and values.
+/// Whether most of the memory made between two moments and kept is a cache of keys and values.
 fn are_caches(material: Material<'_>, (from, to): Moments) -> bool {
     let table = &material.device.history.allocations;
     let rules = material.device.rule_of();
@@ -236,7 +236,7 @@ fn are_caches(material: Material<'_>, (from, to): Moments) -> bool {
     cached * 2 > all
 }
 
-/// What growth may mean, and what to try.
+/// What growth may mean, and the advice.
 fn advice(allocator: AllocatorKind) -> (&'static str, &'static str) {
     match allocator {
         AllocatorKind::Torch => (
@@ -252,22 +252,22 @@ fn advice(allocator: AllocatorKind) -> (&'static str, &'static str) {
     }
 }
 
-/// What steps made at one call site and nothing frees.
+/// Memory that steps made at one call site and nothing frees.
 #[derive(Debug, PartialEq, Eq)]
 struct KeptSite {
     site: CallSiteId,
     bytes: u64,
     count: u64,
-    /// The least of any step.
+    /// The minimum over steps.
     per_step_bytes: u64,
-    /// The first step that kept something, by its place.
+    /// Index of the first step that kept something.
     first_step: usize,
-    /// Number of steps from there to the last one that kept something.
+    /// Number of steps from the first to the last that kept something.
     steps: u64,
 }
 
-/// The call sites of which all steps keep something, at least [`FEW_STEPS`], most bytes first. Rarely are the first steps and
-/// the last one recorded as a whole, so the first [`WARM_UP`] and what follows the last whole one may lack.
+/// The call sites that keep something from all steps, at least [`FEW_STEPS`], most bytes first. The first and the last
+/// steps are rarely recorded in full, so the first [`WARM_UP`] and those after the last complete one may be missing.
 fn kept_sites(material: Material<'_>, steps: &Steps) -> Vec<KeptSite> {
     let table = &material.device.history.allocations;
     let site_of = material.device.site_of();
@@ -297,7 +297,7 @@ fn kept_sites(material: Material<'_>, steps: &Steps) -> Vec<KeptSite> {
     kept
 }
 
-/// `rows` are the steps and bytes of what a call site made that nothing frees, in order of the steps.
+/// `rows` are the steps and bytes of the kept allocations of a call site, in order of the steps.
 fn kept_site(site: CallSiteId, rows: &[(usize, u64)], last_whole: usize) -> Option<KeptSite> {
     let by_step: Vec<u64> = rows
         .chunk_by(|a, b| a.0 == b.0)
@@ -317,8 +317,8 @@ fn kept_site(site: CallSiteId, rows: &[(usize, u64)], last_whole: usize) -> Opti
     })
 }
 
-/// The growth from the first to the last value, if most parts rise, those of the second half stay above the first, and the
-/// last quarter rises at least half as fast as all: a cache that has reached its limit no longer does.
+/// The growth from the first to the last value, if most parts rise, the second half stays above the first, and the last
+/// quarter rises at least half as fast as the whole: a cache that has reached its limit no longer does.
 fn trend(live: &[u64]) -> Option<u64> {
     let growth = live.last()?.checked_sub(*live.first()?)?;
     let lows = lows(live);
@@ -332,7 +332,7 @@ fn trend(live: &[u64]) -> Option<u64> {
     (is_rising && is_lasting && goes_on && is_much(growth, live[0])).then_some(growth)
 }
 
-/// The values, or of more than [`PARTS`] the least of each part.
+/// The values or, for more than [`PARTS`], the minimum of each part.
 fn lows(live: &[u64]) -> Vec<u64> {
     let parts = live.len().min(PARTS);
     let from = |part: usize| part * live.len() / parts.max(1);
@@ -340,12 +340,12 @@ fn lows(live: &[u64]) -> Vec<u64> {
     (0..parts).filter_map(low).collect()
 }
 
-/// How many values are larger than the one before.
+/// Number of values larger than their predecessor.
 fn rising(values: &[u64]) -> usize {
     values.windows(2).filter(|pair| pair[1] > pair[0]).count()
 }
 
-/// Whether more grew than normally varies: half a percent in all.
+/// Whether the growth exceeds normal variation: half a percent in total.
 pub(super) fn is_much(growth: u64, from: u64) -> bool {
     growth >= SMALLEST_GROWTH_BYTES && growth.saturating_mul(200) >= from
 }

@@ -1,5 +1,5 @@
-//! Finding: the output of the previous iteration is still referenced while the next one is made, so that both are there at
-//! the peak.
+//! Finding: the output of the previous iteration is still referenced while the next one is made, so that both are live
+//! at the peak.
 
 use super::words::counted;
 use super::{
@@ -12,9 +12,9 @@ use crate::analysis::roles::{Phase, Role};
 use crate::ids::AllocationId;
 use crate::units::Bytes;
 
-/// Fewest times that it must happen to be a habit of the program.
+/// Fewest occurrences that make it a habit of the program.
 const FEWEST: usize = 3;
-/// What is freed just after its successor is made: within so many events, or this part of the time that it lived before.
+/// Freed just after the successor is made means: within this many events, or within this part of its life until then.
 const EVENTS_AFTER: u32 = 16;
 const PART_AFTER: u32 = 20;
 /// Minimum share of the peak.
@@ -32,7 +32,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let at_peak: Vec<usize> = (held.iter().filter(both_are_live))
         .map(|it| it.before)
         .collect();
-    // Those that recur: of the same stack and size, again and again.
+    // Those that recur with the same stack and size.
     let stacks = device.stack_of();
     let times = |row: usize| {
         let same = held.iter().filter(|it| {
@@ -83,7 +83,8 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// Whether something is freed just after a successor of its size is made, and is nothing that a program holds on purpose.
+/// Whether an allocation is freed just after a successor of its size is made, and is of a kind that programs do not
+/// keep on purpose.
 fn is_held(material: Material<'_>, it: &Replaced) -> bool {
     let table = &material.device.history.allocations;
     let role = material.device.rule_of()[it.before].role();

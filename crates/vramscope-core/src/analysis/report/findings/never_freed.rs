@@ -20,15 +20,15 @@ use crate::units::{Bytes, Count};
 /// Minimum share of the memory live after the last step.
 const SHARE_PERCENT: u64 = 2;
 
-/// What so many steps left may be a cache that has filled up.
+/// Memory left by this many steps may be a cache that has filled up.
 const MANY_STEPS: usize = 16;
 
-/// `grown` are the call sites that another finding tells of.
+/// `grown`: call sites already reported by another finding.
 pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Finding> {
     let steps = material.device.steps()?;
     let history = material.device.history;
     let whole: Vec<_> = steps.steps.iter().filter(|step| step.is_whole).collect();
-    // The first step allocates what stays on purpose: optimizer state, gradients, workspaces.
+    // The first step allocates memory that stays on purpose: optimizer state, gradients, workspaces.
     let (second, last) = (whole.get(1)?, whole.last()?);
     let (from, to) = (second.moments.0, last.moments.1);
     if to >= history.event_count {
@@ -38,7 +38,7 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     let first = table.born.partition_point(|&born| born <= from);
     let end = table.born.partition_point(|&born| born <= to);
     let site_of = material.device.site_of();
-    // What waits for other streams has been freed by the program, and is told of in a finding of its own.
+    // Memory that waits for other streams has been freed by the program; another finding reports it.
     let is_kept = |row: usize| table.died[row] == NEVER && table.free_requested[row] == NEVER;
     let kept =
         (first..end.max(first)).filter(|&row| is_kept(row) && !grown.contains(&site_of[row]));
@@ -88,8 +88,8 @@ pub(super) fn find(material: Material<'_>, grown: &[CallSiteId]) -> Option<Findi
     })
 }
 
-/// Whether more was live at the end of the last quarter of the steps than at its begin: at least half of what grew per step
-/// before. A cache that is full keeps what steps made, too, but grows no more.
+/// Whether live memory rose in the last quarter of the steps at least half as fast as before. A full cache also keeps
+/// memory from steps, but no longer grows.
 fn goes_on(whole: &[&Step]) -> bool {
     let live = |at: usize| i128::from(whole[at].totals.after_bytes);
     let (first, last) = (1, whole.len() - 1);
@@ -98,7 +98,7 @@ fn goes_on(whole: &[&Step]) -> bool {
     from == last || all <= 0 || late * 2 * (last - first) as i128 >= all * (last - from) as i128
 }
 
-/// Whether most of the bytes of some rows are a cache of keys and values.
+/// Whether most of the bytes of these rows are a cache of keys and values.
 fn is_cache(material: Material<'_>, rows: impl Iterator<Item = usize>, bytes: u64) -> bool {
     let (rules, table) = (
         material.device.rule_of(),

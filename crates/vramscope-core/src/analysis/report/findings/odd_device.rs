@@ -12,7 +12,7 @@ use crate::ids::{FrameId, StringId};
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
-/// Most devices that a sentence lists.
+/// Most devices listed in a sentence.
 const LISTED: usize = 8;
 
 fn is_host(device: Device<'_>) -> bool {
@@ -29,7 +29,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let mut others: Vec<(u64, u32)> = peaks.filter(is_used).collect();
     others.sort_few_by_key(|&(bytes, index)| (std::cmp::Reverse(bytes), index));
     let &(next, _) = others.first()?;
-    // Half as much again is more than batches and the ends of pipelines differ by.
+    // Batches and the ends of pipelines differ by less than a half.
     let is_odd = u128::from(own) * 2 >= u128::from(next) * 3;
     if is_host(device) || !is_odd || own.saturating_sub(next) < SMALLEST_BYTES {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// The peaks of devices, as words.
+/// The peaks of devices, in words.
 fn listed(devices: &[(u64, u32)]) -> String {
     let listed = devices.iter().take(LISTED);
     let mut list: Vec<String> = listed.map(|&(bytes, _)| Bytes(bytes).to_string()).collect();
@@ -96,7 +96,7 @@ fn listed(devices: &[(u64, u32)]) -> String {
     }
 }
 
-/// Whether something live at the peak was made by torch.nn.DataParallel, or below it.
+/// Whether memory live at the peak was made by torch.nn.DataParallel, or below it.
 fn shows_data_parallel(device: Device<'_>) -> bool {
     let snapshot = device.snapshot();
     let is_file = |id: StringId| {

@@ -1,4 +1,4 @@
-//! What was live when a request failed, by when it was made.
+//! The memory live when a request failed, by when it was made.
 
 use super::words::percent;
 use crate::analysis::groups::live_at::live_at;
@@ -9,18 +9,18 @@ use crate::analysis::report::summary::saturating_sum;
 use crate::analysis::roles::{Phase, PhaseRange};
 use crate::units::{Bytes, Count};
 
-/// Of a phase that made at least this share of what is live, what is older is not the cause.
+/// If a phase made at least this share of the live memory, older memory is not the cause.
 const MOST_PERCENT: u128 = 80;
-/// A block that repeats is told if its instances hold at least this share.
+/// A repeating block is mentioned if its instances hold at least this share.
 const BLOCK_PERCENT: u128 = 10;
 
-/// Sentences on what made the memory that was live when a request failed, and which block repeats; empty
-/// if stacks show no phases.
+/// Sentences on what made the memory live when a request failed, and on the repeating block; empty if stacks show no
+/// phases.
 #[must_use]
 pub fn origin(device: Device<'_>, moment: u32) -> String {
     let history = device.history;
     let ranges = device.phases().ranges.iter();
-    // A range that just begins tells nothing: a profiler may write its start too early.
+    // A range that has just begun is ignored: a profiler may write its start too early.
     let has_begun = |range: &&PhaseRange| range.from.saturating_add(1) < moment.min(range.to);
     let Some(range) = ranges.rev().find(has_begun) else {
         return String::new();

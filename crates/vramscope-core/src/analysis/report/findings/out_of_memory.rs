@@ -8,7 +8,7 @@ use super::{
 use crate::analysis::groups::live_at::{live_at, top_call_sites};
 use crate::units::Count;
 
-/// Maximum number of earlier failures that are linked to.
+/// Maximum number of earlier failures with a link.
 const LINKED: usize = 5;
 
 /// The finding about the last failure; earlier ones are counted.
@@ -70,7 +70,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// Where the last failure and those before it can be seen.
+/// Links to the last failure and those before it.
 fn evidence(failures: &[u32], moment: u32) -> Vec<Evidence> {
     let mut evidence = vec![
         Evidence::state(moment),

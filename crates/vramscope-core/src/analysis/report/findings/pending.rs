@@ -81,7 +81,7 @@ fn of_collectives(oldest_torch: Option<(u32, u32)>) -> &'static str {
 
 fn evidence(moment: u32, is_over_time: bool) -> Vec<Evidence> {
     let all = Evidence::new("all that ever waited", EvidenceOf::Allocations);
-    // A state alone has neither a curve nor lengths.
+    // A state alone has neither a curve nor durations.
     if !is_over_time {
         return vec![Evidence::state(moment), all.with_filter("pending")];
     }
@@ -92,15 +92,15 @@ fn evidence(moment: u32, is_over_time: bool) -> Vec<Evidence> {
     ]
 }
 
-/// Whether other events came between the request and the completion of a free. Without another stream, the two
-/// events follow each other.
+/// Whether other events came between the request and the completion of a free. Without another stream, the two follow
+/// each other.
 fn waits(history: &History, row: usize) -> bool {
     let table = &history.allocations;
     let (requested, died) = (table.free_requested[row], table.died[row]);
     requested != NEVER && (died == NEVER || died > requested.saturating_add(1))
 }
 
-/// The first moment with the most bytes that wait, and these bytes; `None` if there never are any.
+/// The first moment with the most waiting bytes, and these bytes; `None` if no bytes ever wait.
 fn most_pending(history: &History) -> Option<(u32, u64)> {
     let table = &history.allocations;
     let waiting = (0..table.len()).filter(|&row| waits(history, row));

@@ -16,7 +16,7 @@ use crate::model::PoolId;
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
-/// Minimum share of reserved memory for a note, and minimum share that is free for a warning.
+/// Minimum share of reserved memory for a note, and minimum free share for a warning.
 const SHARE_PERCENT: u64 = 1;
 const WARNING_PERCENT: u64 = 20;
 const SMALLEST_BYTES: u64 = 1 << 20;
@@ -65,7 +65,7 @@ impl Held {
     }
 }
 
-/// What is free of a pool, and whose memory it holds most.
+/// The free memory of a pool, and the owner of most of its memory.
 fn remark(recording: &Recording, arena: Arena, free_bytes: u64) -> String {
     let pool = recording.pools().get(arena.pool);
     let owner = pool.and_then(|pool| pool.owner_words(recording.call_sites()));
@@ -75,8 +75,8 @@ fn remark(recording: &Recording, arena: Arena, free_bytes: u64) -> String {
     }
 }
 
-/// What private pools keep from all else: of a graph's pool all, since its replays write to what is free there; of the
-/// user's own what is free.
+/// Memory of private pools that nothing else can use: all memory of a graph's pool, since replays write to its free
+/// memory; the free memory of the user's own pools.
 pub(in super::super) fn kept_bytes(state: &AllocatorState) -> u64 {
     let groups = state
         .groups
@@ -97,12 +97,12 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     if reserved < SMALLEST_BYTES || !is_share(reserved, SHARE_PERCENT, total) {
         return None;
     }
-    // Where there is one pool, it keeps nothing from others but what is free.
+    // A single pool withholds only its free memory.
     let keeps = is_share(held.free_bytes, SHARE_PERCENT, total);
     if held.pools.len() == 1 && reserved == total && !keeps {
         return None;
     }
-    // A graph's replays write to what is free in its pool.
+    // A graph's replays write to the free memory of its pool.
     let graphs = held.graphs();
     let warns = graphs == 0 && is_share(held.free_bytes, WARNING_PERCENT, total);
     Some(Finding {

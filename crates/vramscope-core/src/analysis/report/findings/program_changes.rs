@@ -11,15 +11,15 @@ use crate::analysis::roles::{Phase, Role};
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
-/// Smaller peaks are nobody's trouble.
+/// Smaller peaks are no concern.
 const LEAST_PEAK_BYTES: u64 = 1 << 30;
 /// Minimum share of the peak that the best change must save.
 const LEAST_PERCENT: u64 = 10;
-/// Minimum share that any change must save to be told.
+/// Minimum share that a change must save to be mentioned.
 const TOLD_PERCENT: u64 = 2;
 
-/// The changes that save something worth telling at a moment, or of the highest value before it if `of_peak`, with the bytes.
-/// Of two changes together, `because` says what each would come to alone.
+/// The changes with a significant effect on live memory at a moment or, with `of_peak`, on its highest value before,
+/// with the saved bytes. For two changes together, `because` gives the effect of each alone.
 #[must_use]
 pub fn helpful(device: Device<'_>, until: u32, of_peak: bool) -> Vec<(u64, ProgramChange)> {
     let history = device.history;
@@ -58,7 +58,7 @@ pub fn helpful(device: Device<'_>, until: u32, of_peak: bool) -> Vec<(u64, Progr
     told
 }
 
-/// What each of two changes would come to alone, and both; `None` of a single change.
+/// The effect of each of two changes alone, and of both; `None` for a single change.
 fn alone_and_both(change: &ProgramChange, of_peak: bool) -> Option<String> {
     let value = |peak_bytes, live_bytes| Bytes(if of_peak { peak_bytes } else { live_bytes });
     let [passes, optimizer] = &change.alone[..] else {
@@ -80,7 +80,7 @@ fn alone_and_both(change: &ProgramChange, of_peak: bool) -> Option<String> {
     })
 }
 
-/// A sentence on a change: `Checkpoint model.py:9 forward: about 3.2 GiB less; …`.
+/// Describes a change: `Checkpoint model.py:9 forward: about 3.2 GiB less; …`.
 pub(super) fn sentence((saved, change): &(u64, ProgramChange)) -> String {
     format!(
         "{}: about {} less; {}.",
@@ -90,7 +90,7 @@ pub(super) fn sentence((saved, change): &(u64, ProgramChange)) -> String {
     )
 }
 
-/// The changes as a finding's table, with what each changes of the peak or, unless `of_peak`, of the moment in question.
+/// The changes as a finding's table, with their effect on the peak or, unless `of_peak`, on the moment in question.
 pub(super) fn table(title: &str, changes: &[(u64, ProgramChange)], of_peak: bool) -> FindingTable {
     let rows = changes.iter().map(|(saved, change)| FindingRow {
         label: change.title.clone(),
@@ -109,7 +109,7 @@ pub(super) fn table(title: &str, changes: &[(u64, ProgramChange)], of_peak: bool
     }
 }
 
-/// What to try if nothing needs the activations, as far as is recorded.
+/// Advice if nothing in the recording needs the activations.
 fn without_backward(device: Device<'_>) -> Option<String> {
     let ranges = &device.phases().ranges;
     if ranges.iter().any(|range| range.phase == Phase::Backward) {
@@ -125,7 +125,7 @@ fn without_backward(device: Device<'_>) -> Option<String> {
     })
 }
 
-/// For recordings in which no request failed: there, the failure tells them.
+/// Only for recordings without a failed request; a failure has the changes in its own finding.
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let history = material.device.history;
     let peak = history.peak_bytes();

@@ -8,9 +8,9 @@ use crate::analysis::memory::releases::ReleaseCause;
 use crate::sorting::SortFew;
 use crate::units::Bytes;
 
-/// Maximum number of releases that are linked to; the largest ones.
+/// Maximum number of releases with a link; the largest ones.
 const LINKED: usize = 3;
-/// Fewer times are no loop.
+/// Fewer runs are no loop.
 const CHURN_RUNS: u64 = 10;
 /// Fewest segments given back and obtained.
 const CHURN_EVENTS: u64 = 20;
@@ -55,7 +55,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// Segments that the program gives back, not for a request, and that are obtained again.
+/// Segments that the program gives back, not for a request, and obtains again.
 pub(super) fn find_churn(material: Material<'_>) -> Option<Finding> {
     let found = material.releases;
     let [mut runs, mut events, mut bytes] = [0_u64; 3];

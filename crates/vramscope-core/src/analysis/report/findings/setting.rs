@@ -42,7 +42,7 @@ fn expandable_without_effect(material: Material<'_>) -> Option<Finding> {
     })
 }
 
-/// `garbage_collection_threshold` is set without a memory limit, without which PyTorch ignores it.
+/// `garbage_collection_threshold` is set without a memory limit, so PyTorch ignores it.
 fn collection_without_limit(material: Material<'_>) -> Option<Finding> {
     let threshold = material.config.garbage_collection_threshold?;
     if threshold <= 0.0 || material.releases.frees > 0 || material.config.memory_fraction.is_some()

@@ -1,17 +1,17 @@
-//! Finding: live memory does not grow from step to step, which is the answer to whether the program leaks.
+//! Finding: live memory does not grow from step to step, which answers whether the program leaks.
 
 use super::growth::{ENOUGH, how_told, is_much};
 use super::{Evidence, EvidenceOf, Finding, FindingKind, Material, Severity};
 use crate::units::{Bytes, Count};
 
-/// For recordings in which nothing was found that grows or is never freed.
+/// Only for recordings without findings about growth or memory that is never freed.
 pub(super) fn find(material: Material<'_>) -> Option<Finding> {
     let steps = material.device.steps()?;
     let (first, last) = steps.compared()?;
     let count = steps.settled().len();
     let (before, after) = (first.totals.after_bytes, last.totals.after_bytes);
     let grew = is_much(after.saturating_sub(before), before);
-    // The first steps make what later ones keep, and few show no trend.
+    // The first steps make memory that later ones keep, and few steps show no trend.
     if grew && count < ENOUGH {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Checks findings in recordings that have a problem and, as important, their absence in those that have none.
+//! Checks findings in recordings with a problem and, just as important, their absence in recordings without one.
 
 use super::super::overview::{Occasion, Overview, overview};
 use super::*;
@@ -115,7 +115,7 @@ fn a_state_alone_is_split_once() {
     assert_eq!(bars[0].at.occasion, Occasion::End);
 }
 
-/// Three training steps as stacks show them; `kept` of each is never freed.
+/// Three training steps that only stacks show; `kept` of each is never freed.
 fn unnamed_steps(kept: &str) -> String {
     const FORWARD: &str = "torch/nn/modules/module.py:1:_call_impl > m.py:3:forward";
     const BACKWARD: &str = "engine.cpp:0:torch::autograd::Engine::thread_main(x)";
@@ -219,14 +219,14 @@ fn a_list_that_is_never_cleared_grows() {
         (rows[0].label.as_str(), rows[0].bytes, rows[0].count),
         ("train.py:9 keep", 120 << 20, 5)
     );
-    // It is told once.
+    // It is reported once.
     assert_eq!(kinds(&found), [FindingKind::Growth]);
 }
 
 const CALL: &str = "run.py:9:loop > lib/torch/nn/modules/module.py:1:_call_impl";
 
-/// Steps of inference whose logits are freed `after` events of the next step's that follow their successor; with `of` as
-/// what makes them.
+/// Steps of inference whose logits are freed `after` events of the next step after their successor was made; `of` makes
+/// them.
 fn outputs(after: usize, of: &str, sizes: &[u32]) -> String {
     let mut story = "alloc w 400MiB model.py:1:__init__\nwait 10us\n".to_owned();
     for (step, mib) in sizes.iter().enumerate() {
@@ -261,20 +261,20 @@ fn an_output_that_is_held_while_the_next_is_made() {
     );
     assert!(held.to_try[0].starts_with("del "), "{:?}", held.to_try);
     let is_silent = |story: &str| !kinds(&of_story(story)).contains(&FindingKind::HeldOutput);
-    // A double buffer, which is wanted, lives through half of the next iteration and more.
+    // A double buffer, which is wanted, lives through half of the next iteration or more.
     assert!(is_silent(&outputs(19, logits, &sizes)));
-    // A cache of keys and values is made again, larger each time.
+    // A cache of keys and values is reallocated, larger each time.
     let grows = [200, 210, 220, 230, 240, 250];
     assert!(is_silent(&outputs(1, logits, &grows)));
     let cache = &format!("{CALL} > lib/transformers/cache_utils.py:9:update");
     assert!(is_silent(&outputs(1, cache, &sizes)));
-    // State of an optimizer that makes it anew in each step.
+    // An optimizer that makes its state anew in each step.
     assert!(is_silent(&outputs(
         1,
         "lib/torch/optim/adamw.py:149:_init_group",
         &sizes
     )));
-    // Once is no habit.
+    // A single occurrence is not a habit.
     assert!(is_silent(&outputs(1, logits, &sizes[..2])));
 }
 
@@ -298,7 +298,7 @@ fn what_waits_for_another_stream_was_freed() {
 fn the_last_step_alone_is_only_a_note() {
     let mut story = "alloc w 400MiB model.py:1:init\nwait 10us\n".to_owned();
     for step in 0..6 {
-        // Each step frees what the step before left, as zero_grad() does.
+        // Each step frees what the previous step left, as zero_grad() does.
         let before = if step > 0 {
             format!("free g{}\n", step - 1)
         } else {
@@ -367,7 +367,7 @@ fn a_device_with_most_of_the_work() {
     assert_eq!(odd([500, 600, 550]), [""; 0]);
 }
 
-/// Of replicas, moving layers is no way.
+/// With replicas, layers cannot be moved.
 #[test]
 fn a_device_with_the_largest_part_of_a_batch() {
     let call = "t.py:1:f > lib/torch/nn/parallel/data_parallel.py:9:forward > lib/torch/nn/modules/module.py:1:_call_impl > m.py:1:forward";
@@ -414,7 +414,7 @@ fn a_cache_that_is_emptied_and_not_needed_again() {
     assert!(!kinds(&found).contains(&FindingKind::Churn));
 }
 
-/// A cache that grows with each token is what generation does.
+/// Generation is expected to grow a cache with each token.
 #[test]
 fn a_cache_of_keys_and_values_may_grow() {
     const FORWARD: &str =

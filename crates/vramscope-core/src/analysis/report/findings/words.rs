@@ -7,7 +7,7 @@ use crate::analysis::time::selection::Moments;
 use crate::ids::StackId;
 use crate::units::{Bytes, Count, Percent};
 
-/// What stayed of an inference program.
+/// Explains memory that stays in an inference program.
 pub(super) const CACHE_GROWS: &str = "Most of it is the cache of keys and values, which grows with every token until the answer is complete.";
 
 /// A number with its noun: `1 block`, `2 blocks`.

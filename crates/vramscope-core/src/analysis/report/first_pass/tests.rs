@@ -1,5 +1,4 @@
-//! Programs that are cut in each of the four passes, whose needs can be added up by hand, and others of which nothing can
-//! be said.
+//! Programs cut off in each of the four passes, whose needs can be added up by hand, and others without an answer.
 
 use super::*;
 use crate::analysis::recording::Recording;
@@ -15,12 +14,12 @@ const GRADIENT: &str = "accumulate.cpp:0:torch::autograd::AccumulateGrad::apply(
 const OPTIMIZER: &str = "train.py:12:step > lib/torch/optim/adamw.py:220:step > lib/torch/optim/adamw.py:149:_init_group";
 const LAYERS: usize = 6;
 
-/// A program that is written down until its memory is at an end.
+/// A program, written event by event until its memory runs out.
 struct Program {
     story: String,
     live: u64,
     made: usize,
-    /// MiB that there are.
+    /// Available MiB.
     there: u64,
     has_failed: bool,
 }
@@ -36,7 +35,7 @@ impl Program {
         }
     }
 
-    /// Allocates so many MiB, or fails.
+    /// Allocates this many MiB, or fails.
     fn alloc(&mut self, mib: u64, stack: &str) -> String {
         let name = format!("a{}", self.made);
         self.made += 1;
@@ -74,7 +73,7 @@ impl Program {
         sizes
     }
 
-    /// What the layers keep, in MiB: of each 100, 50 and 10.
+    /// Memory that the layers keep, in MiB: 100, 50 and 10 each.
     fn forward(&mut self) -> Vec<(String, u64)> {
         let mut kept = Vec::new();
         for _ in 0..LAYERS {
@@ -86,7 +85,7 @@ impl Program {
         kept
     }
 
-    /// Frees what was kept and makes the gradients of `trained`, the last first.
+    /// Frees the kept memory and makes the gradients of `trained`, the last first.
     fn backward(&mut self, mut kept: Vec<(String, u64)>, trained: &[u64]) {
         for (place, &mib) in trained.iter().rev().enumerate() {
             if place % 4 == 0 {
@@ -98,7 +97,7 @@ impl Program {
         }
     }
 
-    /// Makes so many tensors of each size.
+    /// Makes this many tensors of each size.
     fn optimizer(&mut self, trained: &[u64], per_parameter: u64) {
         for &mib in trained {
             for _ in 0..per_parameter {
@@ -107,7 +106,7 @@ impl Program {
         }
     }
 
-    /// What is told of the failure, and the verdict.
+    /// The analysis of the failure, and the verdict.
     fn told(&self) -> (Option<FirstPass>, String) {
         assert!(self.has_failed, "{}", self.story);
         let bytes = text::pickle(&self.story, Producer::Python(2, 12)).unwrap();
@@ -203,7 +202,7 @@ fn state_from_an_earlier_step() {
     assert_eq!(program.told().0, None);
 }
 
-/// States of sizes that no gradient has.
+/// State in sizes that no gradient has.
 #[test]
 fn state_that_does_not_fit_the_gradients() {
     let mut program = Program::new(3_500);
@@ -233,7 +232,7 @@ fn the_first_gradients() {
     );
 }
 
-/// Of an adapter's training, parameters between those with gradients have none.
+/// When training an adapter, parameters between those with gradients have none.
 #[test]
 fn gradients_of_few_parameters() {
     let mut program = Program::new(3_000);
@@ -269,7 +268,7 @@ fn the_first_forward_pass() {
     );
 }
 
-/// After a pass that fitted, the number of blocks is no reason.
+/// After a pass that fitted, the number of blocks is no cause.
 #[test]
 fn a_later_forward_pass() {
     let mut program = Program::new(4_000);
@@ -301,7 +300,7 @@ fn a_checkpoint_beside_the_model() {
     );
 }
 
-/// How many parameters a model has is not known while it is made.
+/// The number of parameters of a model is unknown while it is made.
 #[test]
 fn a_model_that_is_being_made() {
     let mut program = Program::new(900);
@@ -309,7 +308,7 @@ fn a_model_that_is_being_made() {
     assert_eq!(program.told().0, None);
 }
 
-/// Data of other sizes than the parameters'.
+/// Data in other sizes than the parameters.
 #[test]
 fn data_beside_the_model() {
     let mut program = Program::new(2_000);

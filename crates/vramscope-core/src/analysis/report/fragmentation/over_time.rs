@@ -1,7 +1,7 @@
 //! Fragmentation at every moment, by one sweep over the events that maintains the set of free blocks.
 //!
-//! An event changes one place: the free blocks on both sides of an allocation, or at the ends of a mapped
-//! range. So the time per event is logarithmic in the number of live allocations.
+//! An event changes one place: the free blocks on both sides of an allocation, or at the ends of a mapped range. So the
+//! time per event is logarithmic in the number of live allocations.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub struct FragmentationAt {
     pub free: FreeSums,
 }
 
-/// Divides the recording into at most `stretches` parts with equal numbers of events, and finds in each part
-/// the first moment with the most stuck bytes. `sizes` and `segments` must belong to `history`.
+/// Divides the recording into at most `stretches` parts with equal numbers of events, and finds in each part the first
+/// moment with the most stuck bytes. `sizes` and `segments` must belong to `history`.
 #[must_use]
 pub fn over_time(
     history: &History,
@@ -82,7 +82,7 @@ pub(super) fn sweep(
     }
 }
 
-/// Rows sorted by a moment, those without one left out.
+/// Rows sorted by a moment, without the rows that have none.
 struct ByMoment<'a> {
     rows: std::iter::Peekable<std::vec::IntoIter<u32>>,
     moment_of: &'a [u32],
@@ -115,7 +115,6 @@ struct Region {
     life: u32,
 }
 
-/// A free block.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     bytes: u64,
@@ -260,8 +259,7 @@ impl Pieces {
         (after.0 < region.span.end).then_some(after)
     }
 
-    /// Start and end of the free block between two neighbours in a region; `None` means the region's start or
-    /// end.
+    /// Start and end of the free block between two neighbours in a region; `None` means the region's start or end.
     fn between(&self, region: Region, before: Option<Key>, after: Option<Key>) -> (u64, u64) {
         let end = after.map_or(region.span.end, |after| after.0);
         let start = before.map_or(region.span.start, |key| {

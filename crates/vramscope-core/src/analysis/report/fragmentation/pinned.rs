@@ -18,30 +18,30 @@ pub struct PinnedSegment {
     pub free: FreeSums,
     /// Number of allocations in it, at least 1.
     pub allocations: u64,
-    /// The largest of them.
+    /// The largest allocation.
     pub largest: AllocationId,
 }
 
-/// A group of allocations in such segments.
+/// A group of allocations in pinned segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PinningGroup {
     /// Index into [`GroupColumn::labels`].
     pub group: u32,
-    /// Stuck bytes of the segments that contain an allocation of the group. A segment shared by several groups
-    /// counts fully for each.
+    /// Stuck bytes of the segments with an allocation of the group. A segment shared by several groups counts fully for
+    /// each.
     pub stuck_bytes: u64,
-    /// Stuck bytes of those segments that contain no other group.
+    /// Stuck bytes of the segments with no other group.
     pub alone_bytes: u64,
     /// Number of segments that contain an allocation of the group.
     pub segments: u64,
-    /// Requested bytes of the group's allocations in them.
+    /// Requested bytes of the group's allocations in these segments.
     pub held_bytes: u64,
-    /// Number of the group's allocations in them.
+    /// Number of the group's allocations in these segments.
     pub allocations: u64,
 }
 
-/// The segments of a state that have stuck bytes, and the groups with allocations in them, both with the most
-/// stuck bytes first. `only_mostly_free`: only segments of which at least half is free.
+/// The segments of a state with stuck bytes, and the groups with allocations in them, both with the most stuck bytes
+/// first. `only_mostly_free`: only segments that are at least half free.
 #[must_use]
 pub fn pinned(
     state: &AllocatorState,

@@ -111,8 +111,8 @@ fn a_plain_segment_goes_whole_or_not_at_all() {
 
 #[test]
 fn an_expandable_segment_gives_pages_back() {
-    // After the 30 MiB come 10 MiB that share a page with the second block. In front of it there is one whole
-    // page of 20 MiB.
+    // After the 30 MiB come 10 MiB that share a page with the second block. Before it there is one whole page of 20
+    // MiB.
     assert_eq!(stuck(file(true, &EVENTS)), [0, 10, 0, 10, 0]);
 }
 

@@ -1,6 +1,6 @@
-//! The block of a model that repeats: layers that keep the same sizes, made by the same stacks in the same order.
+//! The repeating block of a model: layers that keep the same sizes, made by the same stacks in the same order.
 //!
-//! What a forward pass keeps lies in the order in which it was made. If a stack occurs once per layer, the stacks and
+//! Memory kept by a forward pass is in the order in which it was made. If a stack occurs once per layer, the stacks and
 //! sizes between two of its allocations are those of one layer.
 
 use std::collections::HashMap;
@@ -14,36 +14,35 @@ use crate::sorting::SortFew;
 
 /// Fewest layers.
 const FEWEST: usize = 3;
-/// A gap between forward passes makes them two if it is longer than one in so many of the first one's events.
+/// A gap between forward passes separates them if it exceeds the first one's events divided by this number.
 const GAP: u32 = 100;
-/// Of the stacks that occur equally often, so many that came first are looked at.
+/// Number of stacks to try among those that occur equally often, the earliest first.
 const STACKS_PER_COUNT: usize = 4;
-/// Numbers of occurrences that are looked at: those whose stacks hold most. Real programs have fewer; each costs a pass over
-/// all that is kept.
+/// Number of different counts of occurrences to try: those whose stacks hold most. Real programs have fewer; each costs
+/// a pass over all kept allocations.
 const MOST_COUNTS: usize = 32;
 
 /// A part of a model that repeats.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RepeatedBlock {
-    /// The frame around all of it, such as `model.py:249 forward`; empty if the stacks have none in common.
+    /// The frame around the whole block, such as `model.py:249 forward`; empty if the stacks have none in common.
     pub label: String,
-    /// Number of whole blocks that were live.
+    /// Number of complete live blocks.
     pub count: u64,
-    /// Bytes that each keeps.
+    /// Bytes that each block keeps.
     pub bytes: u64,
-    /// Number of allocations that each keeps.
+    /// Number of allocations that each block keeps.
     pub allocations: u64,
-    /// Bytes of the last of them, the block's output.
+    /// Bytes of the block's last allocation, its output.
     pub output_bytes: u64,
-    /// Whether one more had begun.
+    /// Whether another block had begun.
     pub is_in_another: bool,
-    /// The stack with which each begins.
+    /// The stack that begins each block.
     pub(super) begin: StackId,
-    /// All of its stacks.
     pub(super) stacks: Vec<StackId>,
 }
 
-/// The forward pass in which a request failed at `until`, or else the one before that held most at its end.
+/// The forward pass in which a request failed at `until`, or else the earlier one that held most at its end.
 fn forward_pass(device: Device<'_>, until: u32) -> Option<PhaseRange> {
     let history = device.history;
     let ranges = device.phases().ranges.iter();
@@ -63,7 +62,7 @@ fn forward_pass(device: Device<'_>, until: u32) -> Option<PhaseRange> {
     passes.max_by_key(|pass| history.active_bytes.get(pass.to as usize).copied())
 }
 
-/// The ranges with neighbours of one phase as one if hardly anything is between them: the loss behind the model.
+/// Joins neighbouring ranges of one phase if hardly anything is between them: the loss after the model.
 fn without_gaps(ranges: impl Iterator<Item = PhaseRange>) -> Vec<PhaseRange> {
     let mut passes: Vec<PhaseRange> = Vec::new();
     for range in ranges {
@@ -81,7 +80,7 @@ fn without_gaps(ranges: impl Iterator<Item = PhaseRange>) -> Vec<PhaseRange> {
     passes
 }
 
-/// What a forward pass keeps at its end, as rows of the allocations.
+/// Allocations that a forward pass keeps at its end, as rows.
 fn kept_by_forward(device: Device<'_>, until: u32) -> Vec<usize> {
     let history = device.history;
     let Some(pass) = forward_pass(device, until) else {
@@ -96,7 +95,7 @@ fn kept_by_forward(device: Device<'_>, until: u32) -> Vec<usize> {
     rows.filter(is_kept).collect()
 }
 
-/// Whether a forward pass made an allocation for itself.
+/// Whether an allocation is a forward pass's own.
 pub(super) fn is_pass_made(device: Device<'_>, row: usize) -> bool {
     let role = device.rule_of().get(row).map(|rule| rule.role());
     matches!(
@@ -105,7 +104,7 @@ pub(super) fn is_pass_made(device: Device<'_>, row: usize) -> bool {
     )
 }
 
-/// The block that holds most of what the forward pass kept until then, if one repeats.
+/// The block that holds most of the memory kept by the forward pass up to then, if a block repeats.
 #[must_use]
 pub fn repeated_block(device: Device<'_>, until: u32) -> Option<RepeatedBlock> {
     let kept = Kept::of(device, until);
@@ -124,9 +123,8 @@ pub fn repeated_block(device: Device<'_>, until: u32) -> Option<RepeatedBlock> {
     Some(best)
 }
 
-/// What a forward pass kept, in the order of birth.
+/// Allocations kept by a forward pass, in the order of birth.
 struct Kept {
-    /// Stack and bytes of each.
     rows: Vec<(StackId, u64)>,
 }
 
@@ -140,7 +138,7 @@ impl Kept {
         }
     }
 
-    /// Stacks that occur several times, with their places.
+    /// Stacks that occur several times, with their indexes.
     fn candidates(&self) -> Vec<(StackId, Vec<usize>)> {
         let mut places: HashMap<StackId, Vec<usize>> = HashMap::new();
         for (place, &(stack, _)) in self.rows.iter().enumerate() {
@@ -160,12 +158,12 @@ impl Kept {
         let chosen = same.iter();
         let chosen = chosen.flat_map(|(_, same)| same.iter().take(STACKS_PER_COUNT));
         let mut chosen: Vec<_> = chosen.cloned().collect();
-        // Of equals the one that begins first wins: a block that has begun is seen by its first stack alone.
+        // Among equals the earliest wins: a block that has just begun shows only its first stack.
         chosen.sort_few_by_key(|(_, places)| places[0]);
         chosen
     }
 
-    /// The block between the places of a stack, if nearly all spans are alike.
+    /// The block between the occurrences of a stack, if nearly all spans are alike.
     fn block(&self, begin: StackId, places: &[usize]) -> Option<RepeatedBlock> {
         let spans: Vec<&[(StackId, u64)]> = places
             .windows(2)
@@ -176,7 +174,7 @@ impl Kept {
         if alike + 1 < FEWEST || alike * 10 < spans.len() * 9 {
             return None;
         }
-        // What follows the last place is a block, too, if it begins like one.
+        // The rest after the last occurrence is a block, too, if it begins like one.
         let tail = &self.rows[*places.last()?..];
         let is_last_whole = tail.starts_with(usual);
         let mut stacks: Vec<StackId> = usual.iter().map(|&(stack, _)| stack).collect();
@@ -201,7 +199,7 @@ fn most_frequent<'a>(spans: &[&'a [(StackId, u64)]]) -> Option<&'a [(StackId, u6
     for span in spans {
         *counts.entry(span).or_default() += 1;
     }
-    // Of equals the first, so that the result does not depend on the order of a map.
+    // The first among equals, so that the result does not depend on the order of a map.
     let most = *counts.values().max()?;
     spans.iter().find(|span| counts[**span] == most).copied()
 }
@@ -212,7 +210,7 @@ fn common_frame(device: Device<'_>, stacks: &[StackId]) -> String {
     let file = |id: FrameId| snapshot.strings.get(snapshot.frames.get(id).filename);
     let mut common: Option<Vec<FrameId>> = None;
     for &stack in stacks {
-        // The interpreter calls one function in several ways, so only frames of Python are compared.
+        // The interpreter calls a function in several ways, so only Python frames are compared.
         let frames = snapshot.stacks.frames(stack).rev();
         let outermost_first = frames.filter(|&id| is_python_source(file(id)));
         common = Some(match common {

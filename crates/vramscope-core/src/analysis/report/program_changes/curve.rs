@@ -1,20 +1,20 @@
-//! The curve of live memory, changed where allocations would live for a shorter time.
+//! The curve of live memory, changed where allocations would live shorter.
 
 use crate::analysis::time::history::History;
 
-/// Changes of the live bytes, to be added to what was recorded.
+/// Changes of the live bytes, to be added to the recorded curve.
 pub(super) struct Curve<'a> {
     history: &'a History,
-    /// For each moment, the change of the change.
+    /// For each moment, the difference to the change at the moment before.
     steps: Vec<i64>,
-    /// The moments of which is told how many allocations give up bytes then, and that number of each.
+    /// The moments at which to count the allocations that give up bytes, with the counts.
     counted: [(u32, u64); 2],
     /// Whether any allocation gives up bytes.
     is_changed: bool,
 }
 
 impl<'a> Curve<'a> {
-    /// The curve as recorded. `counted` are the moments of which [`changed`](Self::changed) is to tell.
+    /// The curve as recorded. `counted` are the moments counted by [`changed`](Self::changed).
     pub(super) fn new(history: &'a History, counted: [u32; 2]) -> Self {
         Self {
             history,
@@ -33,7 +33,7 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// Takes an allocation's bytes from the moments `from .. to`.
+    /// Removes an allocation's bytes from the moments `from .. to`.
     pub(super) fn remove(&mut self, bytes: u64, from: u32, to: u32) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.add(-bytes, from, to);
@@ -43,23 +43,23 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// The places of the moments `from .. to`, if there are any.
+    /// The indexes of the moments `from .. to`, if there are any.
     fn span(&self, from: u32, to: u32) -> Option<(usize, usize)> {
         let place = |moment: u32| (moment as usize).min(self.steps.len() - 1);
         (place(from) < place(to)).then(|| (place(from), place(to)))
     }
 
-    /// Whether nothing was taken.
+    /// Whether nothing was removed.
     pub(super) fn is_as_recorded(&self) -> bool {
         !self.is_changed
     }
 
-    /// Number of allocations that give up bytes at each of the moments to be counted.
+    /// Number of allocations that give up bytes at each of the counted moments.
     pub(super) fn changed(&self) -> [u64; 2] {
         self.counted.map(|(_, count)| count)
     }
 
-    /// The highest value of the moments up to `until`, and the value at `until`.
+    /// The highest value over the moments up to `until`, and the value at `until`.
     pub(super) fn peak(&self, until: u32) -> (u64, u64) {
         let mut change = 0_i64;
         let (mut peak, mut last) = (0, 0);

@@ -1,4 +1,4 @@
-//! Changes of small programs, whose effect can be told by hand.
+//! Changes of small programs, whose effect can be computed by hand.
 
 use super::*;
 use crate::analysis::recording::Recording;
@@ -10,8 +10,8 @@ use vramscope_synth::text;
 const CALL: &str = "train.py:9:step > lib/torch/nn/modules/module.py:1:_call_impl > model.py:249:forward > lib/torch/nn/modules/module.py:1:_call_impl";
 const BACKWARD: &str = "engine.cpp:0:torch::autograd::Engine::thread_main(x)";
 
-/// Steps of a model with six layers, each of which keeps 100 + 50 + 10 MiB; 400 MiB are older. The last step stops in its
-/// fifth layer if `fails`.
+/// Steps of a model with six layers, each of which keeps 100 + 50 + 10 MiB; 400 MiB are older. If `fails`, the last
+/// step stops in its fifth layer.
 fn story(steps: u32, fails: bool) -> String {
     let mut story = "unrecorded alloc w 400MiB\n".to_owned();
     for step in 0..steps {
@@ -24,7 +24,7 @@ fn story(steps: u32, fails: bool) -> String {
                     + "oom 50MiB free=10MiB train.py:9:step > lib/torch/nn/modules/module.py:1:_call_impl > model.py:249:forward";
             }
             for (name, mib, line) in [("a", 100, 3), ("b", 50, 4), ("c", 10, 5)] {
-                // The interpreter calls the model in one of its ways or in another.
+                // The interpreter calls the model in one of two ways.
                 let call = match name {
                     "b" => CALL.replace(" > model", " > call.c:9:_PyObject_Call > model"),
                     _ => CALL.to_owned(),
@@ -92,7 +92,8 @@ fn a_failure_lies_in_the_fifth_layer() {
     });
 }
 
-/// The loss behind the model (80 MiB) and the gradient of what is 50 MiB halve; that of a parameter (400 MiB) does not.
+/// The loss after the model (80 MiB) and the gradient of an activation (50 MiB) halve; that of a parameter (400 MiB)
+/// does not.
 #[test]
 fn half_the_batch_halves_what_the_loss_needs() {
     let loss = "train.py:11:step > lib/torch/nn/functional.py:7:cross_entropy";
@@ -159,7 +160,7 @@ fn outputs_that_outlive_their_step() {
     });
 }
 
-/// The forward pass peaks at 1,314 MiB, the optimizer at 1,300: one change alone leaves the other's peak.
+/// The forward pass peaks at 1,314 MiB, the optimizer at 1,300: each change alone leaves the other's peak.
 #[test]
 fn peaks_of_two_phases_need_two_changes() {
     let optimizer = "train.py:12:step > lib/torch/optim/adam.py:7:step > lib/torch/optim/adam.py:9:_multi_tensor_adam";
@@ -175,16 +176,16 @@ fn peaks_of_two_phases_need_two_changes() {
         assert_eq!(device.peak_bytes(), passes);
         let found = program_changes(device, device.history.event_count);
         let peak = |kind| found.iter().find(|it| it.kind == kind).unwrap().peak_bytes;
-        // Of two steps with 18 activations each, those of one are live at a time.
+        // Of two steps with 18 activations each, one step's are live at a time.
         let half = found.iter().find(|it| it.kind == ChangeKind::HalfBatch);
         let half = half.unwrap();
         assert!((18..=19).contains(&half.peak_allocations), "{half:?}");
         assert_eq!(half.live_allocations, 0);
-        // What the optimizer needs at once remains.
+        // The memory that the optimizer needs at once remains.
         let checkpointed = peak(ChangeKind::Checkpoint);
         assert_eq!(checkpointed, (350 + 10 * 95) * MIB);
         assert_eq!(peak(ChangeKind::Together), (350 + 4 + 5 * 10 + 160) * MIB);
-        // What each alone comes to is said.
+        // The effect of each alone is stated.
         let helpful = helpful(device, device.history.event_count, true);
         let (_, both) = &helpful[0];
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Addresses in a filter: some digits, an address inside an allocation, an allocation's name, or a range.
+//! Addresses in a filter: digits, an address inside an allocation, an allocation's name, or a range.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub enum AddressMatch {
         /// Number of digits including leading zeros, 1 to 16.
         digits: u8,
     },
-    /// `b<hex address>_<version>`, the name that torch's viewer gives an allocation.
+    /// `b<hex address>_<version>`, the name of an allocation in torch's viewer.
     Named {
         /// Start address.
         address: u64,
@@ -56,8 +56,8 @@ impl AddressMatch {
         Some(Self::Digits { value, digits })
     }
 
-    /// Parses a word without a key; `None` if it does not look like an address. Many English words are also
-    /// hexadecimal numbers, so a word needs `0x`, or at least six digits, one of them decimal.
+    /// Parses a word without a key; `None` if it does not look like an address. Many English words are also hexadecimal
+    /// numbers, so a word needs `0x`, or at least six digits, one of them decimal.
     #[must_use]
     pub fn of_word(text: &str) -> Option<Self> {
         let looks_so = text.len() >= 6 && text.bytes().any(|byte| byte.is_ascii_digit());
@@ -98,7 +98,7 @@ impl AddressMatch {
         }
     }
 
-    /// The version that the allocation must have; `None` if any will do.
+    /// The version that the allocation must have; `None` for any.
     #[must_use]
     pub fn wants_version(self) -> Option<u32> {
         match self {
@@ -108,7 +108,7 @@ impl AddressMatch {
     }
 }
 
-/// Parses 1 to 16 hexadecimal digits: their value and their number.
+/// Parses 1 to 16 hexadecimal digits into their value and number.
 fn hex(text: &str) -> Option<(u64, u8)> {
     let is_hex = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let value = u64::from_str_radix(text, 16).ok().filter(|_| is_hex)?;

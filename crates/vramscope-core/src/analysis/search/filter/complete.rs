@@ -21,7 +21,7 @@ const WORDS_LIMIT: usize = 8;
 /// Candidates for replacing a part of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Completions {
-    /// Range of bytes of the text that a candidate replaces; empty if it is to be inserted.
+    /// The bytes of the text that a candidate replaces; empty if it is inserted.
     pub span: Range<usize>,
     /// The candidates, best first.
     pub candidates: Vec<Candidate>,
@@ -32,9 +32,9 @@ pub struct Completions {
 pub struct Candidate {
     /// The text to insert.
     pub text: String,
-    /// What it means, or how many allocations have it; may be empty.
+    /// Its meaning, or the number of allocations that have it; may be empty.
     pub help: String,
-    /// Whether a value has to follow.
+    /// Whether a value must follow.
     pub kind: CandidateKind,
 }
 
@@ -123,7 +123,7 @@ fn sizes(part: &str) -> Vec<Candidate> {
     signs.iter().filter(is_meant).map(term).collect()
 }
 
-/// Keys whose name begins with `beginning`, then keys with such an alias, then flags.
+/// Keys whose name begins with `beginning`, then keys with an alias that does, then flags.
 fn all_keys(beginning: &str) -> Vec<Candidate> {
     let beginning = beginning.to_ascii_lowercase();
     let by_name = keys::all().filter(|key| key.name.starts_with(&beginning));
@@ -155,7 +155,7 @@ fn sign_of(kind: KeyKind) -> &'static str {
     }
 }
 
-/// Terms from the file's words that contain `part`, for a word typed without a key.
+/// Terms for words of the file that contain `part`, for a word typed without a key.
 fn anywhere(part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
     if part.len() < 2 {
         return Vec::new();
@@ -166,7 +166,7 @@ fn anywhere(part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
         _ => None,
     });
     let terms = fields.flat_map(|field| {
-        // A call site's label is long, and its beginning is enough.
+        // A call site's label is long, so its beginning is enough.
         let is_whole = field != TextField::Of(Property::CallSite);
         let words = holding(words_of(field, vocabulary), part).take(WORDS_LIMIT);
         words.map(move |word| text_term(field, word, is_whole))
@@ -174,7 +174,7 @@ fn anywhere(part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
     terms.collect()
 }
 
-/// The words of the file that are searched for in a field.
+/// The words of the file that can be searched for in a field.
 fn words_of(field: TextField, vocabulary: &Vocabulary) -> &[Word] {
     match field {
         TextField::Function => &vocabulary.functions,
@@ -205,7 +205,7 @@ fn text_term(field: TextField, word: &Word, is_whole: bool) -> Candidate {
     }
 }
 
-/// Terms of `key` with the values that contain `part`.
+/// Terms of `key` with values that contain `part`.
 fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> Vec<Candidate> {
     let is_whole = operator == Operator::Equal;
     let words = |words: &[Word]| {
@@ -260,7 +260,7 @@ fn values(key: Key, operator: Operator, part: &str, vocabulary: &Vocabulary) -> 
     }
 }
 
-/// Terms of `key` with the values that do not depend on the file and begin with `part`.
+/// Terms of `key` with values that do not depend on the file and begin with `part`.
 fn fixed(key: Key, operator: Operator, part: &str) -> Vec<Candidate> {
     const MOMENTS: [(&str, &str); 4] = [
         ("peak", "the first moment of the most active memory"),

@@ -14,7 +14,7 @@ use crate::analysis::time::history::NEVER;
 use crate::analysis::time::selection::{Moments, Selection};
 use crate::bitset::BitSet;
 
-/// The user's cursor and selection, to which filters can refer.
+/// The user's cursor and selection, which filters can refer to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pointed {
     /// The moment at the cursor; `None` without a cursor.
@@ -28,13 +28,12 @@ pub struct Pointed {
 pub struct Matches {
     /// The allocations that match.
     pub set: BitSet,
-    /// For each term that cannot match anything in this file: a sentence that says why, in the order of the
-    /// terms.
+    /// For each term that cannot match anything in this file, a sentence that says why, in the order of the terms.
     pub notes: Vec<String>,
 }
 
-/// Evaluates a filter on a device. A term that refers to something missing (the selected range while none is
-/// selected, times in a file without them) matches nothing, and [`Matches::notes`] says why.
+/// Evaluates a filter on a device. A term that refers to something missing (the selected range without a selection,
+/// times in a file without them) matches nothing, and [`Matches::notes`] says why.
 #[must_use]
 pub fn matches(filter: &Filter, device: Device<'_>, pointed: Pointed) -> Matches {
     let mut evaluation = Evaluation {
@@ -114,7 +113,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The allocations for whose `born` and `died` the function `keep` is true.
+    /// The allocations for which `keep` returns true, given `born` and `died`.
     fn lives(&self, mut keep: impl FnMut(u32, u32) -> bool) -> BitSet {
         let table = &self.device.history.allocations;
         BitSet::from_fn(table.len(), |row| keep(table.born[row], table.died[row]))
@@ -185,8 +184,8 @@ impl Evaluation<'_> {
                 })
             }
         };
-        // If an allocation began before the recording or did not end in it, only a lower bound of the length is
-        // known. It matches only if every greater length matches, too.
+        // If an allocation began before the recording or did not end in it, only a lower bound of the length is known.
+        // It matches only if every greater length matches, too.
         let passes = |length: u64, is_bound: bool| {
             first <= length && length <= last && !(is_bound && last != u64::MAX)
         };
@@ -298,8 +297,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// The least and the greatest number that pass a test. If no number passes, the first is greater than the
-/// second. `shown` returns the range of numbers that print the same as its argument.
+/// The least and the greatest number that pass a test. If no number passes, the first is greater than the second.
+/// `shown` returns the range of numbers that print the same as its argument.
 fn accepted(test: Test<u64>, shown: impl Fn(u64) -> (u64, u64)) -> (u64, u64) {
     const NONE: (u64, u64) = (1, 0);
     match test {

@@ -1,11 +1,11 @@
-//! A filter as it is asked for: its text, with the moments that its words refer to.
+//! A filter by its text, with the moments that its words refer to.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Filter, Pointed};
 use crate::analysis::time::selection::Moments;
 
-/// A filter by its text, with the moments that its words refer to. Equal ones match the same allocations.
+/// A filter by its text, with the moments that its words refer to. Equal filters match the same allocations.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FilterText {
     /// The filter's text.

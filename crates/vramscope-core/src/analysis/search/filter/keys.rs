@@ -6,7 +6,7 @@ use crate::analysis::properties::{Kind, Property};
 /// The kind of value that a key takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyKind {
-    /// Text that is searched for in this field.
+    /// Text to search for in this field.
     Text(TextField),
     /// An address, see [`AddressMatch`](super::AddressMatch).
     Address,
@@ -14,15 +14,15 @@ pub enum KeyKind {
     Stream,
     /// `default`, `private`, or the id of a memory pool.
     Pool,
-    /// A number that is compared with this property's: a size or a count.
+    /// A number to compare with this property: a size or a count.
     Number(Property),
-    /// A length of time that is compared with this field.
+    /// A length of time to compare with this field.
     Length(LengthField),
-    /// A moment that is compared with this field.
+    /// A moment to compare with this field.
     When(WhenField),
-    /// Of `live@`: a moment, or the name of an annotated range.
+    /// For `live@`: a moment, or the name of an annotated range.
     Live,
-    /// Of `in:`: only `range`, the selected range.
+    /// For `in:`: only `range`, the selected range.
     In,
 }
 
@@ -37,22 +37,22 @@ pub struct Key {
     pub kind: KeyKind,
     /// A term with this key.
     pub example: &'static str,
-    /// What the key refers to: one line for the user.
+    /// What the key refers to, in one line for the user.
     pub help: &'static str,
 }
 
-/// The word for a flag, which is a term without a value.
+/// A flag: a term without a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlagWord {
     /// The word, in lower case.
     pub name: &'static str,
     /// The flag.
     pub flag: Flag,
-    /// What the flag matches: one line for the user.
+    /// What the flag matches, in one line for the user.
     pub help: &'static str,
 }
 
-/// A property that an allocation has or has not.
+/// A property that an allocation either has or does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flag {
     /// Freed before the end of the recording.
@@ -61,9 +61,9 @@ pub enum Flag {
     Live,
     /// Allocated before the recording began.
     Before,
-    /// At the end freed by the program, but not yet completed: another stream may still use it.
+    /// Freed by the program, with the free still pending at the end: another stream may still use it.
     Pending,
-    /// Live when a request failed for want of memory.
+    /// Live when a request failed for lack of memory.
     Oom,
 }
 
@@ -112,7 +112,7 @@ const fn key(
     }
 }
 
-/// The keys that are no property's, those used most first.
+/// The keys that belong to no property, the most used first.
 const KEYS: [Key; 7] = [
     key(
         "frame",
@@ -165,7 +165,7 @@ const KEYS: [Key; 7] = [
     ),
 ];
 
-/// How many of [`KEYS`] come before those of properties.
+/// Number of [`KEYS`] that come before the keys of properties.
 const FIRST: usize = 4;
 
 /// Finds a key by its name or an alias, ignoring case.
@@ -183,7 +183,7 @@ pub fn flag(name: &str) -> Option<FlagWord> {
         .find(|flag| flag.name.eq_ignore_ascii_case(name))
 }
 
-/// All keys, those used most first.
+/// All keys, the most used first.
 pub fn all() -> impl Iterator<Item = Key> {
     let (first, last) = KEYS.split_at(FIRST);
     let properties = Property::all().filter_map(of_property);
@@ -194,7 +194,7 @@ pub fn all() -> impl Iterator<Item = Key> {
         .chain(last.iter().copied())
 }
 
-/// The key that a property is searched for by, if that is its own.
+/// The key of a property; `None` if it has no key of its own.
 fn of_property(property: Property) -> Option<Key> {
     let row = property.row();
     let own = row.key?;
@@ -217,7 +217,7 @@ fn of_property(property: Property) -> Option<Key> {
 pub fn similar(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let names = all().flat_map(|key| std::iter::once(key.name).chain(key.aliases.iter().copied()));
-    // Two mistakes in a long name, one in a short one. Names of two letters are all close to each other.
+    // Allows two mistakes in a long name and one in a short name. Names of two letters are all close to each other.
     let allowed = match lower.len() {
         0..3 => return None,
         3..6 => 1,
@@ -230,8 +230,8 @@ pub fn similar(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// The Damerau-Levenshtein distance (optimal string alignment): the number of letters to insert, delete,
-/// change, or swap with their neighbour. `usize::MAX` if the lengths differ by more than 2.
+/// The Damerau-Levenshtein distance (optimal string alignment): the number of letters to insert, delete, change, or
+/// swap with their neighbour. `usize::MAX` if the lengths differ by more than 2.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len().abs_diff(b.len()) > 2 {

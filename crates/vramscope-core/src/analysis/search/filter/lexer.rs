@@ -1,4 +1,4 @@
-//! Splits a filter's text into tokens. The only possible error is a quote that is not closed.
+//! Splits a filter's text into tokens. The only possible error is an unclosed quote.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) enum TokenKind {
     Word(Word),
 }
 
-/// A term as it is written.
+/// A term as written.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Word {
     /// Position of the key, and the operator after it; `None` for a word without a key.
@@ -244,7 +244,7 @@ impl<'a> Lexer<'a> {
         Err(FilterError::new(start..self.text.len(), message))
     }
 
-    /// Adds a unit that follows after a space, because sizes are printed as `100 MiB`.
+    /// Adds a unit after a space, because sizes are printed as `100 MiB`.
     fn with_unit(&mut self, name: &str, value: String) -> String {
         let is_number = !value.is_empty()
             && value

@@ -6,12 +6,12 @@
 //! one    := ("!" | "-")* ( "(" filter ")" | term )
 //! term   := word | "quoted words" | key:value | key<value | live@moment | freed | …
 //! ```
-//! [`Filter`] is a parsed query, [`matches()`] the allocations of a device that it selects, [`totals`] their
-//! sums, and [`completions`] what can be typed next. [`keys`] lists all keys, for the parser, the completions
-//! and the documentation. Comparisons of text ignore case. `*` matches any text, except in quotes.
+//! [`Filter`] is a parsed query, [`matches()`] finds the allocations of a device that it selects, [`totals`] their
+//! sums, and [`completions`] what can be typed next. [`keys`] lists all keys, for the parser, the completions and the
+//! documentation. Comparisons of text ignore case. `*` matches any text, except in quotes.
 //!
-//! Evaluation compares each distinct text of the file once, then goes over frames, stacks and contexts, and
-//! last over allocations, of which it only reads numbers. Not here: regular expressions, and sorting
+//! Evaluation compares each distinct text of the file once, then goes over frames, stacks and contexts, and last over
+//! allocations, reading only numbers. Not here: regular expressions, and sorting
 //! ([`crate::analysis::report::allocations`]).
 
 mod address;
@@ -94,7 +94,7 @@ impl Filter {
             .any(&|term| matches!(term, Term::Range(_) | Term::Live(Live::Range)))
     }
 
-    /// The condition on the memory pool that all matches meet; `None` if there is none that stands for itself.
+    /// The condition on the memory pool that all matches meet; `None` without such a condition at the top level.
     #[must_use]
     pub fn pool(&self) -> Option<PoolMatch> {
         let pool_of = |part: &Expression| match part {
@@ -107,7 +107,7 @@ impl Filter {
         }
     }
 
-    /// The filter with another such condition, or with none. The rest stays.
+    /// The filter with this condition on the memory pool in place of its own, or with none. The rest stays.
     #[must_use]
     pub fn in_pool(self, pool: Option<PoolMatch>) -> Self {
         let mut parts = match self.expression {
@@ -150,16 +150,16 @@ impl fmt::Display for Filter {
     }
 }
 
-/// Why a text is not a valid filter.
+/// The reason why a text is not a valid filter.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct FilterError {
-    /// Range of bytes of the text to which the error refers, on character boundaries. Empty at the end
-    /// of the text if something is missing there.
+    /// The bytes of the text that the error refers to, on character boundaries. Empty at the end of the text if
+    /// something is missing there.
     pub span: Range<usize>,
     /// What is wrong, and what to write instead: sentences for the user.
     pub message: String,
-    /// Whether it may be only that the text is still being typed: a value is missing at its end.
+    /// Whether the text may still be incomplete: a value is missing at its end.
     pub is_unfinished: bool,
 }
 

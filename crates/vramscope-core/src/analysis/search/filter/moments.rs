@@ -9,8 +9,8 @@ use crate::sorting::SortFew;
 /// First and last moment of a range, both included.
 pub(super) type Stretch = (u32, u32);
 
-/// The first moment at or after `when`, and the first moment after it. `None` if `when` is the cursor and there
-/// is none, or a time and the recording has none. The moments may lie beyond the end of the recording.
+/// The first moment at or after `when`, and the first moment after `when`. `None` if `when` is the cursor and there is
+/// none, or a time in a recording without times. The moments may be beyond the end of the recording.
 pub(super) fn bounds(when: When, history: &History, cursor: Option<u32>) -> Option<(u64, u64)> {
     let moment = match when {
         When::Peak => u64::from(history.peak_moment),
@@ -36,8 +36,7 @@ pub(super) fn moment(when: When, history: &History, cursor: Option<u32>) -> Opti
     bounds(when, history, cursor).map(|(_, after)| after - 1)
 }
 
-/// The moments that pass a test; `None` as for [`bounds`]. If no moment passes, the first is greater than the
-/// second.
+/// The moments that pass a test; `None` as for [`bounds`]. If no moment passes, the first is greater than the second.
 pub(super) fn passing(test: Test<When>, history: &History, cursor: Option<u32>) -> Option<Stretch> {
     let bounds = |when| bounds(when, history, cursor);
     const LAST: u64 = u32::MAX as u64 - 1;
@@ -59,9 +58,9 @@ pub(super) fn passing(test: Test<When>, history: &History, cursor: Option<u32>) 
     Some((from as u32, to.min(LAST) as u32))
 }
 
-/// The moments of the annotated ranges whose name matches, as ascending ranges that do not overlap. Each begins
-/// with the moment at which the annotation starts, before its first event. Also returns whether there is such
-/// an annotation, which may lie outside the recorded time.
+/// The moments of the annotated ranges whose name matches, as ascending ranges that do not overlap. Each begins with
+/// the moment at which the annotation starts, before its first event. Also returns whether such an annotation exists;
+/// it may be outside the recorded time.
 pub(super) fn named(pattern: &Pattern, on: Device<'_>) -> (Vec<Stretch>, bool) {
     let mut matcher = Matcher::new(pattern);
     let here = on
@@ -102,7 +101,7 @@ pub(super) fn touches(stretches: &[Stretch], born: u32, died: u32) -> bool {
     stretches.get(next).is_some_and(|&(from, _)| from < died)
 }
 
-/// Whether the event before `moment` lies in any of these ranges, which must be ascending and disjoint.
+/// Whether the event before `moment` is in any of these ranges, which must be ascending and disjoint.
 pub(super) fn holds(stretches: &[Stretch], moment: u32) -> bool {
     let next = stretches.partition_point(|&(_, to)| to < moment);
     stretches.get(next).is_some_and(|&(from, _)| from < moment)

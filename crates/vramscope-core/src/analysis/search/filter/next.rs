@@ -1,11 +1,11 @@
-//! The next match of a filter, in the order in which allocations are born.
+//! The next match of a filter, in the order of births.
 
 use serde::{Deserialize, Serialize};
 
 use crate::bitset::BitSet;
 use crate::ids::AllocationId;
 
-/// A match on the way through all of them.
+/// A match, and its position among all matches.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NextMatch {
     /// The allocation.
@@ -16,8 +16,8 @@ pub struct NextMatch {
     pub place: u64,
 }
 
-/// The match after `from` or before it; without `from`, the first one born at `moment` or later, or the last one
-/// born before. Goes round at the ends. `born` holds the first moment of each allocation, ascending. `None` if nothing
+/// The match after `from` or before it; without `from`, the first one born at `moment` or later, or the last one born
+/// before. Wraps around at the ends. `born` has the first moment of each allocation, ascending. `None` if nothing
 /// matches.
 #[must_use]
 pub fn next_match(

@@ -6,7 +6,7 @@ use super::term::{LengthUnit, When};
 use crate::cards::{Card, is_a_card_meant};
 use crate::units::Bytes;
 
-/// What to write instead of an invalid text: the end of the sentence "write …".
+/// What to write instead of an invalid text, as the end of the sentence "write …".
 pub(super) type Instead = &'static str;
 
 const BYTE_UNITS: [(&str, u64); 18] = [
@@ -68,9 +68,8 @@ pub(super) fn is_time_unit(word: &str) -> bool {
     TIME_UNITS.iter().any(|&(name, _)| name == word) || EVENT_UNITS.contains(&&*word)
 }
 
-/// Parses a size such as `1.5GiB`, `100 MB` or `512` into bytes. A number without a unit counts bytes; `k`,
-/// `m`, `g` and `t` are powers of 1024. Commas
-/// may group only whole bytes: in `1,500GiB` half of the world sees a decimal point.
+/// Parses a size such as `1.5GiB`, `100 MB` or `512` into bytes. A number without a unit counts bytes; `k`, `m`, `g`
+/// and `t` are powers of 1024. Commas may group only whole bytes: in `1,500GiB` half of the world sees a decimal point.
 ///
 /// # Errors
 /// If the text is not a size: what to write instead, as the end of a sentence.
@@ -84,10 +83,11 @@ pub fn bytes(text: &str) -> Result<u64, &'static str> {
     number.times(factor)
 }
 
-/// Parses how much memory a device or a program may take: a [size](bytes), or a card's name such as `rtx4090`.
+/// Parses how much memory a device or a program may use: a [size](bytes), or a card's name such as `rtx4090`.
 ///
 /// # Errors
-/// What to write instead, as a sentence without its stop, or the [question](is_a_card_meant) whether a card is meant.
+/// What to write instead, as a sentence without its full stop, or the [question](is_a_card_meant) whether a card is
+/// meant.
 pub fn capacity(text: &str) -> Result<u64, String> {
     if let Some(card) = Card::called(text) {
         return Ok(card.bytes());
@@ -125,7 +125,7 @@ pub fn decimal(text: &str) -> Option<f64> {
     unit.is_empty().then(|| number.digits as f64 / power)
 }
 
-/// Parses a length of time, in microseconds, or a number of events. A unit is required.
+/// Parses a length of time in microseconds, or a number of events. A unit is required.
 pub(super) fn length(text: &str) -> Result<(LengthUnit, u64), Instead> {
     let (number, unit) = split(text, LENGTH)?;
     if EVENT_UNITS.contains(&&*unit) {
@@ -163,7 +163,7 @@ pub(crate) fn when(text: &str) -> Result<When, Instead> {
 /// Parses an integer, decimal or hexadecimal with `0x`; `None` if it is not an integer of 64 bits.
 pub(super) fn integer(text: &str) -> Option<i64> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        // A stream's handle is a pointer, so all 64 bits may be used.
+        // A stream's handle is a pointer, so all 64 bits may be in use.
         return u64::from_str_radix(digits, 16).ok().map(u64::cast_signed);
     }
     text.parse().ok()
@@ -216,8 +216,8 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The digits of a whole number, which commas or underscores may separate into groups of three. A comma may be meant
-/// as a decimal point, so none is ignored anywhere else: `1,5` would become 15.
+/// The digits of a whole number, with optional commas or underscores between groups of three. A comma may be meant as a
+/// decimal point, so it is not ignored anywhere else: `1,5` would become 15.
 fn ungrouped(text: &str) -> Option<String> {
     let separator = text.chars().find(|sign| !sign.is_ascii_digit());
     let mut groups = text.split(separator.unwrap_or(','));
@@ -245,7 +245,7 @@ pub(super) fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result
         .find(|&(shift, _)| bytes != 0 && bytes.trailing_zeros() >= shift);
     match whole {
         Some((shift, name)) => write!(f, "{}{name}", bytes >> shift),
-        // Always with a unit, so that the lexer does not take the next word for one.
+        // Always with a unit, so that the lexer does not take the next word as the unit.
         None => write!(f, "{bytes}B"),
     }
 }
@@ -263,7 +263,7 @@ pub(super) fn write_us(f: &mut fmt::Formatter<'_>, us: u64) -> fmt::Result {
 /// The least and the greatest size that [`Bytes`] prints like this one.
 pub(super) fn shown_bytes(bytes: u64) -> (u64, u64) {
     let text = Bytes(bytes).to_string();
-    // Rounding keeps the order, so what prints alike lies together, and each end can be bisected.
+    // Rounding keeps the order, so sizes that print alike are contiguous, and each end can be bisected.
     let end = |mut alike: u64, mut beyond: u64| {
         if Bytes(beyond).to_string() == text {
             return beyond;
@@ -280,7 +280,7 @@ pub(super) fn shown_bytes(bytes: u64) -> (u64, u64) {
     (end(bytes, 0), end(bytes, u64::MAX))
 }
 
-/// The least and the greatest length of time, in microseconds, that is printed like this one.
+/// The least and the greatest length of time, in microseconds, that prints like this one.
 pub(super) fn shown_us(us: u64) -> (u64, u64) {
     match us {
         0..1_000 => (us, us),

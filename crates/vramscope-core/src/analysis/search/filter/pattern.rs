@@ -11,8 +11,8 @@ use crate::invisible;
 /// A text to search for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
-    /// The text as the user wrote it, without quotes. Bidirectional controls match their escapes, which are what a
-    /// user sees.
+    /// The text as the user wrote it, without quotes. Bidirectional controls match their escapes, which is what a user
+    /// sees.
     pub text: String,
     /// Whether `*` matches only an asterisk, as it does in quotes.
     pub is_literal: bool,
@@ -21,8 +21,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Writes `before` and the pattern. Adds quotes unless the text without them parses to a term for which
-    /// `reads_back` is true.
+    /// Writes `before` and the pattern. Adds quotes unless the unquoted text parses to a term for which `reads_back` is
+    /// true.
     pub(super) fn write(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -108,8 +108,8 @@ impl Matcher {
         fold(text, &mut self.scratch);
         let mut rest = self.scratch.as_bytes();
         if self.pieces.is_empty() {
-            // `*` alone matches every text. An empty pattern matches every text as a part, and only the empty
-            // text as a whole.
+            // `*` alone matches every text. An empty pattern matches every text as a part, and only the empty text as a
+            // whole.
             return !(self.from_start && self.to_end) || rest.is_empty();
         }
         let last = self.pieces.len() - 1;
@@ -129,7 +129,7 @@ impl Matcher {
     }
 }
 
-/// Writes `text` to `out` in lower case, and with invisible characters as escapes.
+/// Writes `text` to `out` in lower case, with escapes for invisible characters.
 fn fold(text: &str, out: &mut String) {
     out.clear();
     if text.is_ascii() {

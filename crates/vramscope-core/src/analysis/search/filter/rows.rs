@@ -1,5 +1,5 @@
-//! Filters that select the allocations of a row in a legend, flame graph or table. They are built from the
-//! row's ids and values, never by parsing its label.
+//! Filters that select the allocations of a row in a legend, flame graph or table. They are built from the row's ids
+//! and values, never by parsing its label.
 
 use super::keys::Flag;
 use super::pattern::Pattern;
@@ -14,8 +14,8 @@ use crate::analysis::properties::{Kind, Names, Property};
 use crate::analysis::recording::Device;
 use crate::model::PoolId;
 
-/// For each of a property's names, and for what has none, the filter that selects exactly its allocations. Empty if
-/// there is none: a property without a key, or one whose key finds more.
+/// For each of a property's names, and for allocations without a name, a filter that selects exactly its allocations.
+/// Empty without such filters: the property has no key, or its key finds more.
 #[must_use]
 pub fn of_names(device: Device<'_>, property: Property, names: &Names<'_>) -> Vec<Filter> {
     let places = 0..names.labels.len();
@@ -55,15 +55,15 @@ pub fn of_names(device: Device<'_>, property: Property, names: &Names<'_>) -> Ve
 }
 
 /// Selects the allocations without any of a property's names, if they are searched for as texts and [`of_name`] selects
-/// exactly those with each.
+/// exactly those with each name.
 #[must_use]
 pub fn without_name(property: Property, names: &Names<'_>) -> Option<Filter> {
     let is_name = property.kind() == Kind::Name && is_exact(property);
     is_name.then(|| unnamed(property, names).into())
 }
 
-/// Whether a search by the property's own key finds exactly the allocations with a name. Those of metadata and annotations
-/// find more.
+/// Whether a search by the property's own key finds exactly the allocations with a name. Searches of metadata and
+/// annotations find more.
 fn is_exact(property: Property) -> bool {
     let finds_more = matches!(property, Property::Metadata | Property::Annotation);
     property.row().key.is_some() && !finds_more
@@ -77,7 +77,7 @@ fn unnamed(property: Property, names: &Names<'_>) -> Expression {
     }
 }
 
-/// Selects what any of these filters does; `None` if there are none.
+/// Selects allocations that match any of these filters; `None` without filters.
 pub(crate) fn any(filters: Vec<Filter>) -> Option<Filter> {
     let mut each = filters.into_iter().map(|filter| filter.expression);
     let first = each.next()?;
@@ -88,7 +88,7 @@ pub(crate) fn any(filters: Vec<Filter>) -> Option<Filter> {
     })
 }
 
-/// Selects the allocations that have this name, one of a property with a key of texts.
+/// Selects the allocations with this name of a property with a text key.
 #[must_use]
 pub fn of_name(property: Property, word: &str) -> Filter {
     text(TextField::Of(property), word, true).into()
@@ -100,7 +100,7 @@ pub fn of_pool(pool: PoolId) -> Filter {
     Expression::Term(Term::Pool(PoolMatch::of(pool))).into()
 }
 
-/// Selects the allocations in `bytes` bytes from an address.
+/// Selects the allocations in the `bytes` bytes from an address.
 #[must_use]
 pub fn of_addresses(from: u64, bytes: u64) -> Filter {
     let to = from.saturating_add(bytes.saturating_sub(1));
@@ -129,8 +129,8 @@ pub fn born_in(first: u32, last: u32) -> Filter {
     Expression::Term(Term::When(WhenField::Born, test)).into()
 }
 
-/// Selects the allocations with a frame of this group on their stack. `None` if the group is not code, or no
-/// filter can express it.
+/// Selects the allocations with a frame of this group on their stack. `None` if the group is not code, or no filter can
+/// express it.
 #[must_use]
 pub fn of_group(
     snapshot: &Snapshot,
@@ -147,8 +147,8 @@ pub fn of_group(
     of_frame(grouping, &location, table.get(group).class)
 }
 
-/// Selects the allocations with a frame on their stack that falls into the same group as `location`. `None` if
-/// the frames of that group have no text in common. `class`: the class of the group's frames.
+/// Selects the allocations with a frame on their stack in the same group as `location`. `None` if the frames of that
+/// group have no text in common. `class`: the class of the group's frames.
 #[must_use]
 pub fn of_frame(
     grouping: FrameGrouping,
@@ -195,7 +195,7 @@ impl From<Expression> for Filter {
     }
 }
 
-/// The pattern of any text.
+/// The pattern that matches any text.
 fn anything() -> Pattern {
     Pattern {
         text: "*".to_owned(),
@@ -232,8 +232,8 @@ fn text(field: TextField, text: &str, is_whole: bool) -> Expression {
     Expression::Term(Term::Text(field, pattern))
 }
 
-/// A text term for a shortened path. Shortened paths have `/` even where the file has the `\` of Windows, so
-/// `*` takes its place.
+/// A text term for a shortened path. Shortened paths have `/` even if the file has the `\` of Windows, so `*` takes its
+/// place.
 fn path(field: TextField, path: &str) -> Expression {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
     if !path.chars().all(is_plain) {

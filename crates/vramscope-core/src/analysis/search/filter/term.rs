@@ -32,11 +32,11 @@ pub enum Term {
     Text(TextField, Pattern),
     /// Its address meets this condition.
     Address(AddressMatch),
-    /// It is on this stream: a stream's number or, if no stream has that number, its handle.
+    /// It is on this stream: its number or, if no stream has that number, its handle.
     Stream(i64),
     /// It is in this memory pool.
     Pool(PoolMatch),
-    /// The number of this property passes the test.
+    /// This property, a number, passes the test.
     Number(Property, Test<u64>),
     /// This length, in this unit, passes the test.
     Length(LengthField, LengthUnit, Test<u64>),
@@ -53,17 +53,18 @@ pub enum Term {
 /// Where a text is searched for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TextField {
-    /// In all of the other fields but the inferred [`Role`](Property::Role). A text that looks like an address also matches the address.
+    /// In all other fields except the inferred [`Role`](Property::Role). A text that looks like an address also matches
+    /// the address.
     Anywhere,
-    /// In frames of the stack: function, file, `file:line`, the FX node from which the code was generated; and
-    /// in the stack of the forward pass.
+    /// In frames of the stack: function, file, `file:line`, and the FX node that the code was generated from; and in
+    /// the stack of the forward pass.
     Frame,
     /// In files of the stack.
     File,
     /// In functions of the stack.
     Function,
-    /// In the names of this property; of metadata also in those that the allocator attached and in texts of `annotate`
-    /// events, of annotations in those of all ranges around the alloc event.
+    /// In the names of this property. For metadata also in metadata attached by the allocator and in texts of
+    /// `annotate` events; for annotations in the names of all ranges around the alloc event.
     Of(Property),
 }
 
@@ -80,7 +81,7 @@ pub enum PoolMatch {
     Number(u64),
 }
 
-/// A length of time of an allocation.
+/// A length of time in an allocation's life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LengthField {
     /// From its birth to its death.
@@ -100,7 +101,7 @@ pub enum LengthUnit {
     Us,
 }
 
-/// A moment of an allocation.
+/// A moment in an allocation's life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhenField {
     /// The first moment at which it is live.
@@ -223,7 +224,7 @@ impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(TextField::Anywhere, pattern) => {
-                // A key's name needs quotes, or the lexer joins it with the next word, as in `size >5`.
+                // A key's name needs quotes, otherwise the lexer joins it with the next word, as in `size >5`.
                 let joins = keys::find(&pattern.text).is_some();
                 pattern.write(f, "", |plain| !joins && plain == self)
             }
@@ -251,7 +252,7 @@ impl fmt::Display for Term {
             }
             Self::When(field, test) => {
                 f.write_str(name_of(KeyKind::When(*field)))?;
-                // Always with a unit, so that the lexer does not take the next word for one.
+                // Always with a unit, so that the lexer does not take the next word as the unit.
                 test.write(f, |f, when| match when {
                     When::Event(number) => write!(f, "{number}ev"),
                     when => when.fmt(f),
@@ -295,7 +296,6 @@ impl fmt::Display for When {
 }
 
 impl PoolMatch {
-    /// Matches one pool.
     pub(super) fn of(pool: PoolId) -> Self {
         if pool.is_private() {
             Self::Id(pool)

@@ -350,7 +350,7 @@ fn slow_moment(when: When, subject: &Subject<'_>) -> Option<u64> {
 
 fn slow_when(test: Test<When>, moment: u64, subject: &Subject<'_>) -> bool {
     let history = subject.device.history;
-    // The moment in the unit of the comparison, and the value it is compared with.
+    // The moment in the unit of the comparison, and the value to compare it with.
     let pair = |when: When| match when {
         When::Us(us) => {
             let start = history.moment_start_us.first()?;
@@ -811,7 +811,7 @@ fn a_filter_is_narrowed_to_a_pool_and_back() {
 }
 
 mod table {
-    //! The table of allocations, tested with the same files.
+    //! Tests the table of allocations with the same files.
 
     use super::*;
     use crate::analysis::report::allocations::{
@@ -819,7 +819,6 @@ mod table {
     };
     use crate::tables::{append_csv, csv_header};
 
-    /// The value by which a row is sorted; `None` if unknown.
     fn value(device: Device<'_>, id: AllocationId, column: Property) -> Option<(u64, String)> {
         let number = |number: u64| Some((number, String::new()));
         let mut rows = rows(device, &[column], std::slice::from_ref(&id.0));
@@ -971,7 +970,7 @@ mod table {
         }
     }
 
-    /// Parses CSV as of RFC 4180.
+    /// Parses CSV according to RFC 4180.
     fn parse(text: &str) -> Vec<Vec<String>> {
         let (mut lines, mut line, mut field, mut quoted) =
             (Vec::new(), Vec::new(), String::new(), false);

@@ -1,5 +1,5 @@
-//! Evaluates terms that search for text. Each distinct text of the file is compared once; frames, stacks and
-//! contexts then use the results.
+//! Evaluates terms that search for text. Each distinct text of the file is compared once; frames, stacks and contexts
+//! then use the results.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) 
         TextField::Anywhere => {
             found.union_with(&matching(device, TextField::Frame, pattern));
             let searched = keys::all().filter_map(|key| match key.kind {
-                // Roles are inferred: no text of the file.
+                // Roles are inferred, so they are not texts of the file.
                 KeyKind::Text(TextField::Of(Property::Role)) => None,
                 KeyKind::Text(field @ TextField::Of(_)) => Some(field),
                 _ => None,
@@ -59,7 +59,7 @@ pub(super) fn matching(device: Device<'_>, field: TextField, pattern: &Pattern) 
     found
 }
 
-/// The allocations with a name that matches. Where nothing is known of a role, `unknown` finds it.
+/// The allocations with a name that matches. Allocations without a role match `unknown`.
 fn by_names(names: &Names<'_>, rows: usize, pattern: &Pattern) -> BitSet {
     let mut matcher = Matcher::new(pattern);
     let words = names.words().iter();
@@ -84,7 +84,7 @@ fn by_stack(device: Device<'_>, field: TextField, pattern: &Pattern) -> BitSet {
     found
 }
 
-/// Adds the rows whose value is among those looked for. Often there are none.
+/// Adds the rows with one of the values, of which there are often none.
 fn add(found: &mut BitSet, values: &BitSet, value_of: impl Fn(usize) -> usize) {
     if values.count() > 0 {
         let rows = BitSet::from_fn(found.len(), |row| values.contains(value_of(row)));
@@ -114,7 +114,7 @@ impl Texts {
         Self { matcher, known }
     }
 
-    /// Whether `text` matches, where `text` is always the same part of the text with this id.
+    /// Whether `text` matches. It must always be the same part of the text with this id.
     fn matches(&mut self, id: StringId, text: &str) -> bool {
         match self.known.get_mut(id.index()) {
             Some(known) => *known.get_or_insert_with(|| self.matcher.matches(text)),
@@ -176,8 +176,8 @@ impl<'a> Frames<'a> {
     fn matches(&mut self, id: FrameId) -> bool {
         let frame = self.snapshot.frames.get(id);
         let location = Location::of(self.snapshot, frame);
-        // Files written by a profiler keep file and function in one text. Their parts have no id of their own,
-        // so results cannot be kept by id.
+        // Files written by a profiler have file and function in one text. Their parts have no id of their own, so
+        // results cannot be kept by id.
         let written = self.snapshot.strings.get(frame.filename);
         let is_split = !written.ends_with(location.file);
         let look = |texts: &mut Option<Texts>, id: StringId, text: &str| {
@@ -223,7 +223,7 @@ fn stacks(snapshot: &Snapshot, field: TextField, pattern: &Pattern) -> BitSet {
     })
 }
 
-/// The allocations with metadata that the program or the allocator attached, or an `annotate` event, that match.
+/// The allocations with a match in metadata that the program or the allocator attached, or in an `annotate` event.
 fn by_metadata(device: Device<'_>, pattern: &Pattern) -> BitSet {
     let snapshot = device.snapshot();
     let mut texts = Texts::new(snapshot, Matcher::new(pattern));
@@ -248,7 +248,7 @@ fn by_metadata(device: Device<'_>, pattern: &Pattern) -> BitSet {
     found
 }
 
-/// The allocations for whose backward pass a line of the forward pass is known that matches.
+/// The allocations of a backward pass with a match in the stack of its forward pass.
 fn by_forward_pass(device: Device<'_>, pattern: &Pattern) -> BitSet {
     let snapshot = device.snapshot();
     let mut lines = Lines {
@@ -274,7 +274,6 @@ fn by_forward_pass(device: Device<'_>, pattern: &Pattern) -> BitSet {
     found
 }
 
-/// Lines of forward passes.
 struct Lines<'a> {
     snapshot: &'a Snapshot,
     texts: Texts,

@@ -15,11 +15,11 @@ pub struct Totals {
     pub count: u64,
     /// Bytes of all of them, whether or not they were live at the same time.
     pub bytes: u64,
-    /// Number of those live at the given moment.
+    /// Number of allocations live at the given moment.
     pub live_count: u64,
-    /// Bytes of those live at the given moment.
+    /// Bytes live at the given moment.
     pub live_bytes: u64,
-    /// Bytes of those live at the device's peak.
+    /// Bytes live at the device's peak.
     pub peak_bytes: u64,
     /// The most bytes of the set that were live at once.
     pub highest_bytes: u64,
@@ -27,8 +27,7 @@ pub struct Totals {
     pub highest_moment: u32,
 }
 
-/// Sums over the allocations in `matches`, or over all allocations with `None`. The `live_` fields refer to
-/// `moment`.
+/// Sums over the allocations in `matches`, or over all allocations with `None`. The `live_` fields refer to `moment`.
 #[must_use]
 pub fn totals(history: &History, matches: Option<&BitSet>, moment: u32) -> Totals {
     let table = &history.allocations;
@@ -49,7 +48,7 @@ pub fn totals(history: &History, matches: Option<&BitSet>, moment: u32) -> Total
     }
 }
 
-/// The sums over these lives, of which the most bytes live at once are given with their first moment.
+/// The sums over these lives. The most bytes live at once come with their first moment.
 fn of_lives(
     lives: impl Iterator<Item = Life>,
     (highest_bytes, highest_moment): (u64, u32),
@@ -75,8 +74,8 @@ fn of_lives(
     totals
 }
 
-/// The most bytes that are live at once, and their first moment; saturating. The lives are in order of birth, and only those
-/// of one moment are in memory.
+/// The most bytes that are live at once, and their first moment; saturating. The lives are in order of birth, and only
+/// the lives of one moment are kept in memory.
 fn highest(lives: impl Iterator<Item = Life>) -> (u64, u32) {
     let mut sweep = Sweep {
         changes: vec![0; BLOCK as usize],
@@ -93,20 +92,20 @@ fn highest(lives: impl Iterator<Item = Life>) -> (u64, u32) {
     (u64::try_from(bytes).unwrap_or(u64::MAX), moment)
 }
 
-/// Moments that are summed up at once: few enough that their changes stay in the processor's cache.
+/// Number of moments summed at once: few enough for their changes to stay in the processor's cache.
 const BLOCK: u32 = if cfg!(test) { 4 } else { 1 << 13 };
 
-/// Sums up live bytes, one block of moments after the other.
+/// Sums live bytes block by block.
 #[derive(Default)]
 struct Sweep {
     block: u32,
     /// The change at each moment of the block.
     changes: Vec<i128>,
-    /// By later block, the moments and bytes of what ends there.
+    /// By later block, the moments and bytes of lives that end there.
     ends: BTreeMap<u32, Vec<(u32, u64)>>,
-    /// What is live before the block.
+    /// Live bytes before the block.
     live: i128,
-    /// The most so far, and the first moment with it.
+    /// The most bytes so far, and the first moment with them.
     most: (i128, u32),
 }
 

@@ -23,19 +23,18 @@ const WORD_LIMIT_BYTES: usize = 120;
 pub struct Word {
     /// The value as it is written in a filter.
     pub text: String,
-    /// How many allocations have it, after its label if that says more; empty if unknown.
+    /// Number of allocations that have it, after its label if the label says more; empty if unknown.
     pub help: String,
 }
 
-/// The words by kind. In each kind, those of the most allocations come first; streams are in the order of their
-/// numbers.
+/// The words by kind, those of the most allocations first; streams are in the order of their numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Vocabulary {
     /// Functions of user code.
     pub functions: Vec<Word>,
     /// Files of user code.
     pub files: Vec<Word>,
-    /// By property that is searched for by its names, these.
+    /// The names of each property that is searched for by name.
     names: Vec<(Property, Vec<Word>)>,
 }
 
@@ -99,7 +98,7 @@ fn named(device: Device<'_>, property: Property) -> Vec<Word> {
     offered(words)
 }
 
-/// The distinct values and the sums of their counts, the greatest first; without those that never occur.
+/// The distinct values with the sums of their counts, the greatest first, without values that never occur.
 fn summed<T: Copy + Eq + Hash + Ord>(values: impl Iterator<Item = (T, u64)>) -> Vec<(T, u64)> {
     let mut sums: HashMap<T, u64, RandomState> = HashMap::default();
     for (value, count) in values.filter(|&(_, count)| count > 0) {
@@ -117,7 +116,7 @@ fn allocations(count: u64) -> String {
     }
 }
 
-/// Functions and files of user code, sorted by the number of allocations whose stack contains them.
+/// Functions and files of user code, by the number of allocations with them on their stack.
 fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
     let (snapshot, classes) = (device.snapshot(), device.recording.classes());
     let mut by_frame = vec![0_u64; snapshot.frames.len()];
@@ -138,8 +137,8 @@ fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
             continue;
         }
         let location = Location::of(snapshot, snapshot.frames.get(id));
-        // A stack may contain several lines of a function, so a sum over frames would count allocations twice.
-        // The largest count is a lower bound.
+        // A stack may contain several lines of a function, so a sum over frames would count allocations twice. The
+        // largest count is a lower bound.
         for (words, text) in [
             (&mut functions, location.function),
             (&mut files, location.file),
@@ -162,13 +161,12 @@ fn code(device: Device<'_>) -> (Vec<Word>, Vec<Word>) {
     (sorted(functions), sorted(files))
 }
 
-/// The first words that are short enough to be offered.
 fn offered(words: impl Iterator<Item = Word>) -> Vec<Word> {
     let short = words.filter(|word| !word.text.is_empty() && word.text.len() <= WORD_LIMIT_BYTES);
     short.take(WORDS_LIMIT).collect()
 }
 
-/// The names of annotated ranges, in which there need be no allocation.
+/// The names of annotated ranges, which may contain no allocation.
 fn annotations(device: Device<'_>) -> Vec<Word> {
     let names = summed(device.ranges().map(|range| (range.name, 1)));
     let words = names.into_iter().map(|(name, count)| Word {
@@ -183,7 +181,7 @@ mod tests {
     use super::*;
     use crate::analysis::recording::Recording;
 
-    /// With stacks of frees, from before the recording too, and with pools and streams.
+    /// With stacks of frees, also from before the recording, and with pools and streams.
     const FILES: [&[u8]; 2] = [
         include_bytes!("../../../../../../tests/fixtures/torch-2.15.0/named_ranges.pickle"),
         include_bytes!("../../../../../../tests/fixtures/synth/torch-2.10-py-p4.pickle"),

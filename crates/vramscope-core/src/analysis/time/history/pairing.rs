@@ -1,12 +1,12 @@
 //! Pairs alloc and free events into allocations, and finds those older than the recording.
 //!
-//! One pass keeps a map from address to the allocation that lives there, as process_alloc_data.js of
-//! the official viewer does (FORMAT.md 4.2). It differs in three points:
-//! - An alloc at an address that is still taken ends the older allocation there. The official viewer
-//!   keeps it for ever, on top of the newer one.
+//! One pass keeps a map from address to the live allocation there, as process_alloc_data.js of the official viewer does
+//! (FORMAT.md 4.2). It differs in three points:
+//! - An alloc at an address that is still taken ends the older allocation there. The official viewer keeps it for ever,
+//!   on top of the newer one.
 //! - Blocks of the final state that are pending free count as live. The official viewer leaves them out.
-//! - A free that was requested but never completed, and is not pending in the final state, ended
-//!   with its request. Traces recorded with `skip_actions=["free_completed"]` are like that.
+//! - A free that was requested but never completed, and is not pending in the final state, ended with its request.
+//!   Traces recorded with `skip_actions=["free_completed"]` are like that.
 
 use std::ops::Range;
 
@@ -25,10 +25,10 @@ const NONE: u32 = u32::MAX;
 /// Marks a row of `before` instead of `recorded`.
 const BEFORE: u32 = 1 << 31;
 
-/// Marks a row of the allocations that occur only in the final state.
+/// Marks a row of the allocations that are only in the final state.
 const GHOST: u32 = 1 << 30;
 
-/// The address of what is only known as a sum. No device has it.
+/// The address of memory that is only known as a sum. No device has this address.
 const NOWHERE: u64 = 1 << 62;
 
 /// The state of an address.
@@ -36,7 +36,7 @@ const NOWHERE: u64 = 1 << 62;
 struct AddressState {
     /// The live allocation: a row of `recorded`, or of `before` with [`BEFORE`], or [`NONE`].
     row: u32,
-    /// Number of tenancies that have ended here.
+    /// Number of allocations that have ended here.
     version: u32,
 }
 
@@ -50,7 +50,6 @@ struct Pairing {
     mismatches: Mismatches,
 }
 
-/// The allocations of one device.
 pub(super) fn pair(snapshot: &Snapshot, device: DeviceIndex, rows: Range<u32>) -> History {
     let events = &snapshot.events;
     let actions = events
@@ -139,7 +138,8 @@ impl Pairing {
         state.row = row;
         if older != NONE {
             let (table, row) = self.row_mut(older);
-            // If its free was requested but the completion was not recorded, it ended with the request, and else now.
+            // If a free was requested and its completion not recorded, the allocation ended with the request, otherwise
+            // now.
             let requested = table.free_requested[row];
             table.died[row] = if requested == NEVER {
                 moment
@@ -180,7 +180,7 @@ impl Pairing {
         row
     }
 
-    /// The allocation that lives at an address. If none is known, it must be older than the recording, and is added.
+    /// The live allocation at an address. If none is known, it must be older than the recording, and is added.
     fn live_row(&mut self, address: u64, bytes: u64) -> u32 {
         let state = self.addresses.entry(address).or_insert(AddressState {
             row: NONE,
@@ -213,7 +213,7 @@ impl Pairing {
                 }
             }
         }
-        // What a profile tells only as a sum.
+        // Memory that a profile gives only as a sum.
         let before_bytes = Profile::of(snapshot)
             .and_then(|profile| Some(profile.device(device)?.before_bytes))
             .unwrap_or(0);
@@ -224,7 +224,7 @@ impl Pairing {
         self.assemble(device, rows, &ghosts, &final_blocks)
     }
 
-    /// Ends the allocations whose free was requested but not completed and is not pending in the final state.
+    /// Ends the allocations with a requested free that was not completed and is not pending in the final state.
     fn end_completed(&mut self, blocks: &[(u64, BlockId, BlockState)], has_segments: bool) {
         if !has_segments {
             return;
@@ -270,8 +270,8 @@ impl Pairing {
         }
     }
 
-    /// Puts the three kinds into stacking order. Allocations that span the whole recording are at the bottom; then
-    /// come the other older ones, those freed last first; on top are the allocations made during the recording.
+    /// Puts the three kinds into stacking order. Allocations that span the whole recording are at the bottom; above are
+    /// the other older ones, those freed last first; on top are the allocations made during the recording.
     fn assemble(
         self,
         device: DeviceIndex,

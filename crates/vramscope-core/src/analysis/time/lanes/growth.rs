@@ -1,19 +1,19 @@
 //! The growth of live memory per step.
 //!
-//! It is one number that can be checked against a budget. It must not follow a single unusual step (an evaluation, a
-//! longer batch), and it must not miss memory that is kept only every few steps. So it is the median of the slopes
-//! between all pairs of steps (the Theil–Sen estimator), for the bytes live at the end of each.
+//! The growth is one number that can be checked against a budget. It must not follow a single unusual step (an
+//! evaluation, a longer batch), and it must not miss memory that is kept only every few steps. So it is the median of
+//! the slopes between all pairs of steps (the Theil–Sen estimator), for the bytes live at the end of each.
 
 use super::{Step, Steps};
 use crate::analysis::time::selection::Moments;
 
-/// Number of whole steps at the beginning that are left out, because they create optimizer state and fill caches.
+/// Number of complete steps that are left out at the beginning, because they create optimizer state and fill caches.
 pub const WARM_UP: usize = 2;
 
-/// Fewest steps that tell whether memory grows.
+/// Fewest steps that show whether memory grows.
 pub const FEW_STEPS: usize = 3;
 
-/// Most steps that are compared with each other. Of more steps, evenly spaced ones are taken.
+/// Most steps that are compared with each other. If there are more, evenly spaced ones are taken.
 const COMPARED: usize = 1000;
 
 /// The change of live memory from one step to the next.
@@ -21,22 +21,22 @@ const COMPARED: usize = 1000;
 pub struct StepGrowth {
     /// Additional bytes at the end of each step; negative if memory shrinks.
     pub per_step_bytes: i64,
-    /// Number of steps that it is computed from.
+    /// Number of steps in the computation.
     pub steps: u64,
     /// The ends of the first and the last of these steps.
     pub moments: Moments,
 }
 
 impl Steps {
-    /// The wholly recorded steps, without the first [`WARM_UP`].
+    /// The steps recorded in full, without the first [`WARM_UP`].
     #[must_use]
     pub fn settled(&self) -> Vec<&Step> {
         let whole = self.steps.iter().filter(|step| step.is_whole);
         whole.skip(WARM_UP).collect()
     }
 
-    /// The first and the last step whose ends tell whether memory grows; `None` if there are fewer than
-    /// [`FEW_STEPS`]. Of fewer than two [`settled`](Self::settled) ones the last two whole ones tell.
+    /// The first and the last step whose ends show whether memory grows; `None` for fewer than [`FEW_STEPS`]. With
+    /// fewer than two [`settled`](Self::settled) steps, these are the last two steps recorded in full.
     #[must_use]
     pub fn compared(&self) -> Option<(&Step, &Step)> {
         if self.steps.len() < FEW_STEPS {
@@ -50,7 +50,7 @@ impl Steps {
         Some((first, last))
     }
 
-    /// Bytes live at the end of a step minus those at the end of the one before; `None` for the first step.
+    /// Bytes live at the end of a step minus bytes live at the end of the previous step; `None` for the first step.
     #[must_use]
     pub fn growth_of(&self, row: usize) -> Option<i64> {
         let before = self.steps.get(row.checked_sub(1)?)?.totals.after_bytes;
@@ -88,7 +88,7 @@ fn slope(values: &[u64]) -> Option<i64> {
     if slopes.is_empty() {
         return None;
     }
-    // Of an even number the upper middle is taken, because a growth too many is better than one missed.
+    // The upper median of an even number, because reporting too much growth is better than missing some.
     Some(*slopes.select_nth_unstable(middle).1)
 }
 
@@ -139,7 +139,7 @@ mod tests {
             for (step, bytes) in odd {
                 values[step] = bytes;
             }
-            // 32 of 40 steps on one line are 496 of 780 pairs.
+            // 32 of 40 steps on one line make 496 of 780 pairs.
             prop_assert!(is_line(&values));
         }
     }

@@ -1,4 +1,4 @@
-//! What a range is called.
+//! Names of ranges.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use crate::analysis::time::phase::Phase;
 use crate::ids::StringId;
 use crate::model::StringTable;
 
-/// The name of a range: a text of the file, or our word for what was inferred.
+/// The name of a range: a text of the file, or our word for an inferred range.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeName {
-    /// The program's own name.
+    /// A name given by the program.
     Recorded(StringId),
     /// An inferred phase.
     Phase(Phase),
@@ -19,7 +19,7 @@ pub enum RangeName {
 }
 
 impl RangeName {
-    /// The text, of a recorded name from the file's `strings`.
+    /// The text. Recorded names are looked up in the file's `strings`.
     #[must_use]
     pub fn text(self, strings: &StringTable) -> &str {
         match self {

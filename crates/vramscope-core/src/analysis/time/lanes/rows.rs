@@ -2,8 +2,8 @@
 
 use super::{LaneRange, MAX_ROWS};
 
-/// Rows of ranges, which must be sorted by start, the longer one first. A range lies below all ranges that
-/// enclose it, and as high up as possible.
+/// Rows of ranges, which must be sorted by start, then the longer one first. A range is below all ranges that enclose
+/// it, and as high up as possible.
 pub(super) fn packed(ranges: &[LaneRange]) -> Vec<Vec<LaneRange>> {
     let mut rows: Vec<Vec<LaneRange>> = Vec::new();
     for range in ranges {

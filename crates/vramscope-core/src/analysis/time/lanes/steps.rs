@@ -1,9 +1,9 @@
 //! Finds the steps of a training run among the named and the inferred ranges.
 //!
-//! The result includes the evidence. The profiler's own steps are the best evidence, then ranges
-//! named step, iteration, batch or epoch with a number, then repeated ranges with such a name but without a number. If
-//! there are none of these, each optimizer step ends a step: the annotated ones, or else those that stacks show. An
-//! optimizer that allocates nothing is not seen; then each backward pass ends a step.
+//! The result includes the evidence. The profiler's own steps are the best evidence, then ranges named step, iteration,
+//! batch or epoch with a number, then repeated ranges with such a name but without a number. Otherwise each optimizer
+//! step ends a step, annotated or else inferred from stacks. An optimizer that allocates nothing cannot be seen; then
+//! each backward pass ends a step.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::analysis::time::selection::Moments;
 use crate::ids::StringId;
 use crate::model::{NO_TIME, StringTable};
 
-/// The evidence by which steps were found.
+/// The evidence for the steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepsBy {
@@ -32,18 +32,18 @@ pub enum StepsBy {
     Repeated,
     /// Each step ends with an optimizer step.
     Optimizer,
-    /// Each step ends with a step of the optimizer, as stacks tell.
+    /// Each step ends with a step of the optimizer, inferred from stacks.
     InferredOptimizer,
-    /// Each step ends with a backward pass, as stacks tell.
+    /// Each step ends with a backward pass, inferred from stacks.
     InferredBackward,
     /// Each step begins with the same code, and the code after it repeats.
     InferredRepetition,
-    /// Each step begins with a forward pass, as stacks tell; for programs in which nothing else repeats.
+    /// Each step begins with a forward pass, inferred from stacks; for programs in which nothing else repeats.
     InferredForward,
 }
 
 impl StepsBy {
-    /// Whether the program names neither its steps nor its optimizer.
+    /// Whether the steps are inferred, because the program names neither steps nor optimizer.
     #[must_use]
     pub fn is_inferred(self) -> bool {
         self >= Self::InferredOptimizer
@@ -57,7 +57,7 @@ pub struct Step {
     pub name: RangeName,
     /// The number in its name, or else its index.
     pub number: u64,
-    /// The state before its first event and after its last one.
+    /// The moments before its first event and after its last one.
     pub moments: Moments,
     /// µs since the Unix epoch; `None` when the trace has no times.
     pub start_us: Option<i64>,
@@ -70,7 +70,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Its name; of a step without one, its number.
+    /// Its name, or its number if it has no name.
     #[must_use]
     pub fn title(&self, strings: &StringTable) -> String {
         match self.name {
@@ -85,14 +85,14 @@ impl Step {
 pub struct Steps {
     /// The evidence.
     pub by: StepsBy,
-    /// Their common name with `#` for numbers.
+    /// Their common name, with `#` for numbers.
     pub pattern: String,
     /// The steps; at least one.
     pub steps: Vec<Step>,
 }
 
 impl Steps {
-    /// The same steps with the totals of another history over the same moments. `sums` must be made from it.
+    /// The same steps with totals of another history over the same moments. `sums` must be made from that history.
     #[must_use]
     pub fn totalled(&self, history: &History, sums: &RangeSums) -> Self {
         let step = |step: &Step| Step {
@@ -106,8 +106,8 @@ impl Steps {
     }
 }
 
-/// The training steps of `history`'s device, if any range looks like one. `lanes` and `sums` must be made
-/// from the same history.
+/// The training steps of `history`'s device, if any range looks like one. `lanes` and `sums` must come from the same
+/// history.
 #[must_use]
 pub fn steps(
     snapshot: &Snapshot,
@@ -117,7 +117,7 @@ pub fn steps(
 ) -> Option<Steps> {
     let mut groups: BTreeMap<Key, Vec<Candidate>> = BTreeMap::new();
     let mut names = Names::new(snapshot);
-    // Where some annotations cannot be placed, steps may be among them.
+    // If some annotations cannot be placed, steps may be among them.
     let annotations = (lanes.unplaced == 0).then_some(LaneKind::Annotations);
     let of_events = [LaneKind::UserMetadata, LaneKind::Inferred];
     for kind in annotations.into_iter().chain(of_events) {
@@ -134,7 +134,7 @@ pub fn steps(
     let needs_several = |by: StepsBy| by == StepsBy::Repeated || by.is_inferred();
     groups.retain(|key, ranges| !needs_several(key.0) || ranges.len() > 1);
     let best = groups.keys().map(|key| (key.0, key.1, key.2)).next()?;
-    // Of several equally good names, the one with most ranges wins.
+    // Among equally good names, the one with the most ranges wins.
     let (key, candidates) = groups
         .into_iter()
         .filter(|(key, _)| (key.0, key.1, key.2) == best)
@@ -156,8 +156,8 @@ pub fn steps(
     })
 }
 
-/// Steps that begin where a program repeats itself, from the moment before each; `None` of none. The last one lasts to the
-/// end. `by` says what repeats: [`StepsBy::InferredRepetition`] or [`StepsBy::InferredForward`].
+/// Steps that begin where a program repeats itself, given by the moment before each; `None` without any. The last step
+/// lasts to the end. `by` is the repeated work: [`StepsBy::InferredRepetition`] or [`StepsBy::InferredForward`].
 #[must_use]
 pub fn repeated_steps(
     history: &History,
@@ -202,7 +202,7 @@ pub fn repeated_steps(
 /// The evidence, the rank of the word (0 is best), the row, the name with `#` for numbers, and the lane.
 type Key = (StepsBy, usize, usize, String, usize);
 
-/// Ranges of a kind, each with the index of its lane among those of the kind and of its row.
+/// Ranges of a kind, each with the index of its lane within the kind, and of its row.
 fn ranges_of(lanes: &Lanes, kind: LaneKind) -> impl Iterator<Item = (usize, usize, &LaneRange)> {
     let rows = lanes.of_kind(kind).enumerate().flat_map(|(lane, it)| {
         it.rows
@@ -241,8 +241,8 @@ impl Span {
     }
 }
 
-/// The candidates as spans, without those that begin within the one before. Where one begins at the time at which the
-/// other ends, the events of that time belong to the first.
+/// The candidates as spans, without those that begin within the previous one. Events at the time at which one ends and
+/// the next begins belong to the first.
 fn apart(candidates: &[Candidate]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for &Candidate { mut range, number } in candidates {
@@ -257,7 +257,7 @@ fn apart(candidates: &[Candidate]) -> Vec<Span> {
     spans
 }
 
-/// The candidates as spans, with neighbours of the same number joined.
+/// The candidates as spans, where neighbours of the same number are joined.
 fn joined(candidates: &[Candidate]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for &Candidate { range, number } in candidates {
@@ -272,8 +272,8 @@ fn joined(candidates: &[Candidate]) -> Vec<Span> {
     spans
 }
 
-/// Spans from the end of each optimizer step to the end of the next. The parts before the first and after
-/// the last end are incomplete steps.
+/// Spans from the end of each optimizer step to the end of the next. What lies before the first and after the last end
+/// is an incomplete step.
 fn between_ends(history: &History, candidates: &[Candidate]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let first_us = history.moment_start_us.first();
@@ -283,7 +283,7 @@ fn between_ends(history: &History, candidates: &[Candidate]) -> Vec<Span> {
         if range.to < from {
             continue;
         }
-        // An inferred phase ends a step, but is not its name.
+        // An inferred phase ends a step, but does not name it.
         let range_name = match range.name {
             RangeName::Phase(_) => RangeName::Step,
             name => name,
@@ -318,13 +318,13 @@ fn between_ends(history: &History, candidates: &[Candidate]) -> Vec<Span> {
     spans
 }
 
-/// A cache of what names tell about steps, so that each name is read once.
+/// A cache of the evidence in names, so that each name is read once.
 struct Names<'a> {
     snapshot: &'a Snapshot,
     read: BTreeMap<StringId, Option<Reading>>,
 }
 
-/// What a name tells about steps.
+/// The evidence in a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Reading {
     kind: Word,
@@ -346,7 +346,7 @@ impl<'a> Names<'a> {
         Self { snapshot, read }
     }
 
-    /// What the name of a range tells: the evidence, the rank of the word, the number, and the name with `#` for it.
+    /// The evidence in the name of a range: its kind, the rank of the word, the number, and the name with `#` for it.
     fn evidence(
         &mut self,
         kind: LaneKind,
@@ -458,14 +458,13 @@ fn rank_of_last_word(text: &str) -> Option<usize> {
         .map_or(0, |(at, c)| at + c.len_utf8());
     let word = &text[start..];
     WORDS.iter().position(|known| {
-        // `trainstep` counts, and so does `footstep`. But `bit` must not count as `it`, nor `filter` as `iter`.
+        // `trainstep` counts, and so does `footstep`. But `bit` must not match `it`, nor `filter` match `iter`.
         word == *known
             || (known.len() > 4 && word.ends_with(known))
             || word == format!("train{known}")
     })
 }
 
-/// A name with `#` for each number in it.
 fn with_marks(name: &str) -> String {
     let mut pattern = String::with_capacity(name.len());
     for c in name.chars() {

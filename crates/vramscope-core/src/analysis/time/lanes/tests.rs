@@ -1,4 +1,4 @@
-//! Lanes and steps against a slow reading, and the laws they keep.
+//! Compares lanes and steps with a slow reading, and checks their laws.
 
 use proptest::prelude::*;
 
@@ -122,7 +122,7 @@ fn without_times_annotations_are_counted_only() {
     assert_eq!((lanes.lanes.len(), lanes.unplaced), (0, 1));
 }
 
-/// Where the clock went back, nothing is between two events for certain.
+/// Where the clock went back, no time is certain to be between two events.
 #[test]
 fn what_the_clock_went_back_over_has_no_place() {
     let alloc = |addr: u64, time_us: i64| serde_json::json!({"action": "alloc", "addr": addr, "size": 1, "stream": 0, "time_us": time_us});
@@ -183,7 +183,7 @@ fn threads_and_domains_have_lanes_of_their_own() {
         ("START", "step", 1, 7, None, 15),
         ("START", "load", 2, 8, None, 16),
         ("START", "all_reduce", 3, 7, Some("NCCL"), 20),
-        // Ends on another thread, after the range that it began in.
+        // Ends on another thread, after the range in which it began.
         ("START", "copy", 4, 7, None, 21),
         ("END", "load", 2, 8, None, 30),
         ("END", "step", 1, 7, None, 31),
@@ -336,7 +336,7 @@ proptest! {
         for row in rows.iter().take(MAX_ROWS - 1) {
             prop_assert!(row.windows(2).all(|pair| pair[0].end_us <= pair[1].start_us));
         }
-        // What encloses a range lies above it.
+        // An enclosing range is above.
         for (depth, row) in rows.iter().enumerate().take(MAX_ROWS - 1) {
             for inner in row {
                 let below = rows.iter().skip(depth + 1).flatten();

@@ -1,4 +1,4 @@
-//! Separates annotations by domain and by the thread or stream that orders them, and names the resulting lanes.
+//! Separates annotations by domain and by the thread or stream that orders them, and names the lanes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,14 +8,13 @@ use crate::analysis::time::annotations::NamedRange;
 use crate::ids::StringId;
 use crate::model::Streams;
 
-/// What puts annotations in order.
+/// The owner of annotations that are in order among themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Owner {
     /// A thread, by its Linux id.
     Thread(u64),
     /// A stream, by its handle.
     Stream(i64),
-    /// Not known.
     Unknown,
 }
 
@@ -36,13 +35,13 @@ pub fn thread_names(snapshot: &Snapshot) -> BTreeMap<u64, &str> {
     let threads = threads.and_then(serde_json::Value::as_object);
     let named = threads.into_iter().flatten();
     let named = named.filter_map(|(id, name)| Some((id.parse().ok()?, name.as_str()?)));
-    // Not collected: that would compile a sort for these few alone.
+    // Not collected: that would compile a sort only for these few.
     let mut names = BTreeMap::new();
     names.extend(named.filter(|(_, name): &(u64, &str)| !name.is_empty()));
     names
 }
 
-/// The ranges by owner and domain, each group with its name, in order of their first ranges.
+/// The ranges by owner and domain, each group with its name, by first range.
 pub(super) fn apart(snapshot: &Snapshot, ranges: &[Placed]) -> Vec<(String, Vec<LaneRange>)> {
     let mut places = HashMap::new();
     let mut lanes: Vec<(String, Vec<LaneRange>)> = Vec::new();
@@ -72,7 +71,7 @@ fn name(
     (owner, domain): (Owner, Option<StringId>),
 ) -> String {
     let thread = |id: u64| match names.get(&id) {
-        // Unnamed threads have the program's name, so their ids tell them apart.
+        // Unnamed threads have the program's name; their ids distinguish them.
         Some(name) if names.values().filter(|other| *other == name).count() > 1 => {
             format!("{name} {id}")
         }

@@ -13,14 +13,14 @@ pub struct MappedRange {
     pub bytes: u64,
     /// The `cudaStream_t` as a number.
     pub stream: i64,
-    /// The pool, if the file tells.
+    /// The pool, if the file records it.
     pub pool: Option<PoolId>,
     /// Whether it belongs to an expandable segment, which may grow, shrink and be split.
     pub is_expandable: bool,
 }
 
 impl MappedRange {
-    /// Whether both belong to one expandable segment if they touch: those of other streams and pools never do.
+    /// Whether two touching ranges belong to one expandable segment: never those of different streams or pools.
     pub(crate) fn joins(&self, other: &Self) -> bool {
         let is_other_pool = |(a, b)| a != b;
         self.is_expandable
@@ -50,13 +50,13 @@ impl Ranges {
         self.by_address.values().copied().collect()
     }
 
-    /// Adds a range that stays separate even if it touches another, because the file lists it so.
+    /// Adds a range that stays separate even if it touches another, because the file lists it separately.
     pub(super) fn insert_apart(&mut self, range: MappedRange) {
         self.by_address.insert(range.address, range);
     }
 
-    /// Adds a range, and merges it with expandable ranges of the same stream and pool that it touches. Returns whether it
-    /// was free before; if not, nothing changes.
+    /// Adds a range, and merges it with touching expandable ranges of the same stream and pool. Returns whether it was
+    /// free before; if not, nothing changes.
     pub(super) fn insert(&mut self, range: MappedRange) -> bool {
         let before = self
             .by_address
@@ -93,8 +93,8 @@ impl Ranges {
         true
     }
 
-    /// Removes a range: a whole segment, or a piece of an expandable one, which leaves the parts before
-    /// and after it. Returns whether it was mapped as one range; if not, nothing changes.
+    /// Removes a range: a whole segment, or a piece of an expandable one, whose parts before and after the piece
+    /// remain. Returns whether it was mapped as one range; if not, nothing changes.
     pub(super) fn remove(&mut self, range: &MappedRange) -> bool {
         let Some((_, &holder)) = self.by_address.range(..=range.address).next_back() else {
             return false;
@@ -104,7 +104,7 @@ impl Ranges {
             return false;
         }
         self.by_address.remove(&holder.address);
-        // An ordinary segment is removed as a whole, even if the event states another size.
+        // An ordinary segment is removed as a whole, even if the event gives another size.
         if !range.is_expandable && !holder.is_expandable {
             return true;
         }

@@ -1,5 +1,5 @@
-//! Virtual addresses that expandable segments reserve: of each pool, stream and size class those of more than the whole device,
-//! whatever is mapped there. A process has so many, and then there is no more memory to be had although the device has some.
+//! Virtual addresses reserved by expandable segments: for each pool, stream and size class, more than the size of the
+//! device, however little is mapped. When a process runs out of addresses, it cannot get the device's remaining memory.
 
 use std::collections::HashSet;
 
@@ -7,17 +7,17 @@ use crate::analysis::memory::allocator_state::AllocatorState;
 use crate::analysis::memory::settings::variable_pairs;
 use crate::analysis::recording::Device;
 
-/// Bytes of addresses that a process has on machines with four levels of page tables: half of 48 bits.
+/// Bytes of addresses per process on machines with four levels of page tables: half of 48 bits.
 pub const ADDRESSES: u64 = 1 << 47;
 
-/// Settings by which segments reserve other sizes, so that nothing is known of them.
+/// Settings that make segments reserve other sizes, so that the total is unknown.
 const OTHER_SIZES: [&str; 2] = [
     "expandable_segments_reserve",
     "expandable_segments_reserve_by_class",
 ];
 
-/// Bytes of addresses that the expandable segments of the process reserve at least: of the device those of the state, of its
-/// other devices those at the end of the recording. torch reserves 9/8 of the device's memory for each.
+/// Lower bound of the addresses that the process's expandable segments reserve, in bytes: segments of the device from
+/// the state, those of other devices from the end of the recording. torch reserves 9/8 of the device's memory for each.
 pub(super) fn reserved(device: Device<'_>, state: &AllocatorState, device_bytes: u64) -> u64 {
     let snapshot = device.snapshot();
     let settings = variable_pairs(snapshot);

@@ -1,12 +1,12 @@
-//! Sentences that a snapshot and the text of an error share.
+//! Sentences shared by the analysis of snapshots and of error messages.
 
 use crate::analysis::report::findings::EXPANDABLE;
 use crate::units::Bytes;
 
-/// What is behind a request that is larger than all that the program could have had.
+/// What it means that a request is larger than all the memory that the program could have had.
 pub const TOO_LARGE_MEANS: &str = "Even if nothing had been live, it would have failed. Its size is not what was meant, or others hold the device.";
 
-/// What joins free memory, after the setting.
+/// The effect of the setting that joins free memory.
 pub(super) const JOINS: &str =
     " (before torch 2.1 there is only max_split_size_mb), which joins free memory.";
 
@@ -16,11 +16,11 @@ pub fn expandable() -> String {
     format!("PYTORCH_CUDA_ALLOC_CONF={EXPANDABLE}{JOINS}")
 }
 
-/// What to do about private pools of CUDA graphs.
+/// Advice on private pools of CUDA graphs.
 pub const FEWER_GRAPHS: &str = "Capture graphs that never run at the same time into one pool (pool=first.pool()), the largest first; \
                                 capture fewer sizes.";
 
-/// What keeps memory in the pools of CUDA graphs.
+/// Why memory stays in the pools of CUDA graphs.
 pub const GRAPH_POOLS_MEAN: &str = "The pool of a CUDA graph is kept for as long as the graph: what is free in it now, its replays write \
                                     to. Nothing outside of the pool can use it.";
 
@@ -30,7 +30,7 @@ pub fn refused(left: Bytes, wanted: Bytes) -> String {
     format!("Refused although the device had {left} free for a request of {wanted}")
 }
 
-/// A request is for more than all that the program could have had.
+/// A request is larger than all the memory that the program could have had.
 #[must_use]
 pub fn too_large(wanted: Bytes, reachable: Bytes) -> String {
     format!("A request for {wanted} where the device had {reachable} for all of this program")
@@ -42,7 +42,7 @@ pub fn others(did: &str, bytes: Bytes) -> String {
     format!("Others {did} {bytes} of the device; without them the request would have been served")
 }
 
-/// What was live, of what the process could have (empty if unknown), and when.
+/// The live memory, the memory that the process could have had (if known), and the time.
 #[must_use]
 pub fn live(bytes: Bytes, could_have: Option<Bytes>, when: &str) -> String {
     let of_all = could_have.map(|all| format!(" of the {all} that this process could have"));

@@ -1,15 +1,15 @@
 //! A block that was large enough for a failed request, but waited for another stream.
 //!
-//! torch waits for such blocks before it gives up. But then it asks CUDA for new memory and does not look at its
-//! own blocks again (pytorch#189504): the request fails, and the same request right after it is served. So the
-//! last events before the failure are the ends of frees, among them that of the block.
+//! torch waits for such blocks before it gives up. But then it asks CUDA for new memory without looking at its own
+//! block again (pytorch#189504): the request fails, and the same request right after it is served. So the last events
+//! before the failure are ends of frees, one of them the block's.
 
 use crate::analysis::memory::allocator_state::{AllocatorState, BlockUse, PlacedBlock};
 use crate::analysis::recording::Device;
 use crate::ids::{AllocationId, EventId};
 use crate::model::Action;
 
-/// Most events after the failure in which the same request is looked for.
+/// Maximum number of events after the failure to search for the same request.
 const LOOKED_AT: u32 = 10_000;
 
 /// A block that waited.
@@ -19,11 +19,11 @@ pub struct WaitedBlock {
     pub address: u64,
     /// Its size in bytes.
     pub bytes: u64,
-    /// The moment after the request that it served later, without new memory from CUDA; `None` if there is none.
+    /// The moment after a later request that it served without new memory from CUDA, if any.
     pub served: Option<u32>,
 }
 
-/// The largest of some blocks that waited until the request had failed, or until right before. `moment` is the one after
+/// The largest of the blocks that waited until the request had failed, or until right before. `moment` is the one after
 /// the failure, `fitting` are the request's own blocks that are large enough.
 pub(super) fn waited<'a>(
     device: Device<'_>,
@@ -47,7 +47,7 @@ pub(super) fn waited<'a>(
     })
 }
 
-/// The blocks of a state that a request of some size could use if nothing used them.
+/// The blocks of a state that a request of this size could use if they were free.
 pub(super) fn fitting(
     state: &AllocatorState,
     is_own: impl Fn(u32) -> bool,
@@ -59,7 +59,7 @@ pub(super) fn fitting(
     blocks.filter(move |block| block.usage != BlockUse::Allocated && block.bytes >= bytes)
 }
 
-/// The addresses of the allocations whose frees ended right before the failure, after they had waited.
+/// The addresses of the allocations whose waiting frees ended right before the failure.
 fn ended_before(device: Device<'_>, moment: u32) -> Vec<u64> {
     let (events, history) = (&device.snapshot().events, device.history);
     let table = &history.allocations;
@@ -81,7 +81,7 @@ fn ended_before(device: Device<'_>, moment: u32) -> Vec<u64> {
     ended
 }
 
-/// The moment after the next alloc of the same size, if the block serves it and CUDA gave nothing meanwhile.
+/// The moment after the next alloc of the same size, if the block serves it and CUDA provided no memory in between.
 fn served(device: Device<'_>, moment: u32, block: &PlacedBlock) -> Option<u32> {
     let (snapshot, history) = (device.snapshot(), device.history);
     let event = |moment: u32| {
@@ -95,7 +95,7 @@ fn served(device: Device<'_>, moment: u32, block: &PlacedBlock) -> Option<u32> {
         let event = event(later);
         match event.action {
             Action::SegmentAlloc | Action::SegmentMap => return None,
-            // The request is rounded, the size of an allocation is not.
+            // The request is rounded; the size of an allocation is not.
             Action::Alloc if event.size <= wanted && wanted - event.size < 512 => {
                 return inside.contains(&event.addr).then_some(later);
             }

@@ -1,5 +1,5 @@
-//! The text of a failed request, for PyTorch's allocator and for the driver. What is said of why it failed is in
-//! [`verdicts`](crate::analysis::report::verdicts).
+//! The text of a failed request, for PyTorch's allocator and for the driver.
+//! [`verdicts`](crate::analysis::report::verdicts) has the texts about the reason of the failure.
 
 use super::super::SettingAdvice;
 use super::super::words::{counted, free_on_device};
@@ -20,7 +20,7 @@ pub struct RequestFigure {
     pub key: &'static str,
     /// Its label.
     pub label: &'static str,
-    /// Its value; `None` if it is unknown, or nothing to speak of.
+    /// Its value; `None` if it is unknown or irrelevant.
     pub bytes: Option<u64>,
     /// A remark; may be empty.
     pub remark: String,
@@ -44,18 +44,18 @@ fn figure(key: &'static str, label: &'static str, bytes: Option<u64>) -> Request
     }
 }
 
-/// What is behind a failed request.
+/// The explanation of a failed request.
 pub struct Explained {
     /// Why it may have failed, in sentences.
     pub may_mean: String,
-    /// A setting of the allocator that may serve it, as long as no replay tells.
+    /// An allocator setting that may serve it, unless a replay shows otherwise.
     pub setting: Option<SettingAdvice>,
-    /// What else to try, a sentence each.
+    /// Further advice, a sentence each.
     pub to_try: Vec<String>,
 }
 
 impl FailedRequest {
-    /// What was asked for, and what was free: `80.0 MiB requested, 36.0 MiB free on the device`.
+    /// The request and the free memory: `80.0 MiB requested, 36.0 MiB free on the device`.
     #[must_use]
     pub fn asked(&self) -> String {
         let free = free_on_device(self.device_free_bytes);
@@ -157,7 +157,7 @@ impl FailedRequest {
         text
     }
 
-    /// The request and the memory around it in figures. `device` is its device.
+    /// The request and the memory around it, in figures, on `device`.
     #[must_use]
     pub fn figures(&self, device: Device<'_>) -> Vec<RequestFigure> {
         let is_host = device.snapshot().is_host(device.index());
@@ -174,7 +174,7 @@ impl FailedRequest {
             true => "asked of CUDA",
             false => "asked of the device",
         };
-        // The host's allocator asks for what is requested.
+        // The host's allocator asks for exactly the requested size.
         let segment = (!is_host).then_some(self.segment_bytes);
         let mut figures = vec![
             figure("requested_bytes", "requested", Some(self.requested_bytes)).with(aligned),
@@ -206,7 +206,7 @@ impl FailedRequest {
         figures
     }
 
-    /// The allocator's memory, and how much of it could have served the request.
+    /// The allocator's memory, and the part of it that could have served the request.
     fn held_figures(&self) -> [RequestFigure; 7] {
         let gap = &self.gap;
         let (held, free) = match self.kind {
@@ -237,7 +237,7 @@ impl FailedRequest {
         ]
     }
 
-    /// Why the request failed, in one sentence without its stop; `None` if only what was live then tells why.
+    /// Why the request failed, in one sentence without a full stop; `None` if only the live memory explains it.
     #[must_use]
     pub fn why(&self) -> Option<String> {
         self.verdict().said().why.map(|why| why(self))
@@ -256,7 +256,7 @@ impl FailedRequest {
         }
     }
 
-    /// What is behind [`why`](Self::why); may be empty.
+    /// The background of [`why`](Self::why); may be empty.
     #[must_use]
     pub fn explanation(&self) -> String {
         let said = self.verdict().said();
@@ -268,7 +268,8 @@ impl FailedRequest {
         }
     }
 
-    /// What may be behind it and what to try. Where it ended a first pass that needs more than there is, it is about that.
+    /// The possible reasons and the advice. If the failure ended a first pass that needs more memory than exists, both
+    /// are about the pass.
     #[must_use]
     pub fn explained(&self, device: Device<'_>, config: &AllocatorConfig) -> Explained {
         let mut to_try = self.to_try();
@@ -288,7 +289,6 @@ impl FailedRequest {
         }
     }
 
-    /// What to try, a sentence each.
     fn to_try(&self) -> Vec<String> {
         let said = self.verdict().said();
         if self.kind == AllocatorKind::Torch {

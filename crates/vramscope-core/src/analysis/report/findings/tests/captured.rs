@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::analysis::report::facts::facts;
 
-/// A recording turned into a captured one.
+/// Turns a recording into a captured one.
 fn captured(story: &str, capture: Value) -> Snapshot {
     let mut snapshot = decoded(story);
     snapshot.settings.clear();

@@ -143,7 +143,7 @@ fn an_oom_without_segments_is_not_explained_by_blocks() {
     );
 }
 
-/// Each cause has words of its own, and its scenario has no other cause.
+/// Each cause has a text of its own, and its scenario has no other cause.
 #[test]
 fn failures_are_told_apart() {
     let words = [
@@ -179,7 +179,7 @@ fn failures_are_told_apart() {
     }
 }
 
-/// A program that unwinds frees, and does not go on.
+/// A program that unwinds frees memory, but does not go on.
 #[test]
 fn a_program_goes_on_if_it_allocates() {
     let seen = |after: &str| {
@@ -199,7 +199,7 @@ fn a_program_goes_on_if_it_allocates() {
     );
 }
 
-/// A process whose streams each reserve addresses for more than the device, of which it still has some (pytorch#192269).
+/// A process whose streams each reserve addresses for more than the device, and use up most of them (pytorch#192269).
 fn of_streams(streams: u64, settings: &str) -> Overview {
     let segments = (0..streams).map(|stream| {
         let address = (1_u64 << 40) + stream * (100 << 30);
@@ -235,7 +235,7 @@ fn an_oom_with_virtual_addresses_used_up() {
         oom.to_try
     );
     assert!(found.verdict().starts_with(why), "{}", found.verdict());
-    // Few segments, or those of unknown size, are no reason.
+    // Few segments, or segments of unknown size, are no cause.
     let reserve =
         r#""PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True,expandable_segments_reserve:4G""#;
     for (streams, settings) in [(80, ""), (800, reserve)] {
