@@ -1,4 +1,4 @@
-"""What `vramscope` itself says of a file: called with the program and the file."""
+"""The figures of `vramscope` itself for a file; called with the program and the file."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
-"""Puts torch's own reader of snapshots, `torch/cuda/_memory_viz.py`, into the folder that is named.
+"""Puts torch's own reader of snapshots, `torch/cuda/_memory_viz.py`, into the given folder.
 
-It needs nothing but Python to run. It comes out of torch's smallest wheel, that for macOS: the file is the same
+It only needs Python to run. It is extracted from torch's smallest wheel, the one for macOS: the file is the same
 in all of them.
 """
 

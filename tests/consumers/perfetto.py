@@ -1,7 +1,7 @@
 """Checks a trace against the rules of the Trace Event Format: perfetto.py PROGRAM SNAPSHOT TRACE.
 
-Perfetto's own reader is a download that no package registry has. So this does what it does: counters over time,
-slices of a thread that lie within one another, asynchronous slices that begin before they end.
+Perfetto's own reader is not in any package registry. So this does the same: counters over time,
+slices of a thread that are nested, asynchronous slices that begin before they end.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Reads a profile with Google's protobuf: pprof.py PROGRAM SNAPSHOT PROFILE.
 
-Sums of what is in use must be what `vramscope peak --json` says, and all references must lead somewhere.
+Sums of memory in use must equal `vramscope peak --json`, and all references must be valid.
 """
 
 import gzip

@@ -1,6 +1,6 @@
 """Reads the tables of a snapshot: tables.py PROGRAM SNAPSHOT PARQUET_FOLDER CSV_FOLDER.
 
-What DuckDB computes from them must be what `vramscope peak --json` says; pyarrow, pandas and Python's csv must
+DuckDB's results must equal `vramscope peak --json`; pyarrow, pandas and Python's csv must
 see the same rows.
 """
 

@@ -1,10 +1,10 @@
 """The language model of the course CS336, as the strangers' recordings show it: its operations, their order and their sizes.
 
-Their files tell the operations by their frames, and the sizes of all tensors. There are two kinds, of the course's years
+Their files show the operations in the frames, and the sizes of all tensors. There are two kinds, of the course's years
 2025 and 2026; they differ in how positions become angles, and in the mask. Weights stay as they were allocated, as nothing is computed.
 
-A name that a function gives to a tensor keeps it alive until the function ends, and what it has kept is freed in the order
-of its names. So names are part of what a recording shows, and what looks useless here is not.
+A function's name for a tensor keeps the tensor alive until the function ends, and these tensors are freed in the order
+of the names. So names affect a recording, and code that looks useless here is not.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""What the strangers' programs do until they write their snapshots: `python programs.py NAME FOLDER [OPTION...]`.
+"""The strangers' programs, up to where they write their snapshots: `python programs.py NAME FOLDER [OPTION...]`.
 
-Each function is one repository's: which steps it warms up with, when it records, and what it still holds then.
+Each function stands for one repository: its warm-up steps, when it records, and what it still holds then.
 """
 
 import sys
@@ -38,7 +38,7 @@ def flat_loss(logits, targets):
 
 
 def charliesabino(dtype):
-    """One model for three lengths, one after the other; what a length left is there in the next."""
+    """One model for three lengths, one after the other; memory left by a length is still there in the next."""
     context = autocast(dtype)
     model = Model(2025, "xl", 512).to("cuda")
     optimizer = torch.optim.SGD(model.parameters())

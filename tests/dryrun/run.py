@@ -1,10 +1,10 @@
-"""Dry-runs programs of which strangers recorded snapshots on their cards, and compares.
+"""Dry-runs programs whose snapshots strangers recorded on their cards, and compares.
 
     python run.py VRAMSCOPE [NAME...]
 
 runs.json has the facts of their files: peak of active memory and most reserved memory in bytes, the number of events, and a
-digest of each event's action and size in their order (sorted where `unordered` says why the order is nobody's). Files of which
-VRAMSCOPE_SHARED/real has a copy are read again. Each program runs with the torch of its recording, in an environment beside
+digest of each event's action and size in their order (sorted where `unordered` says why the order is undefined). Files with
+a copy in VRAMSCOPE_SHARED/real are read again. Each program runs with the torch of its recording, in an environment beside
 the one that runs this, named by its version, and must come out equal; the documentation must have the table that --table
 prints.
 """
@@ -49,13 +49,13 @@ def facts(vramscope, path, in_order=True):
 
 
 def blob(path):
-    """What git calls a file's content."""
+    """git's hash of a file's content."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def read_again(vramscope, runs):
-    """The facts of the files that are here."""
+    """The facts of the files available here."""
     folder = pathlib.Path(os.environ.get("VRAMSCOPE_SHARED", "")) / "real"
     here = {blob(path): path for path in folder.glob("*.pickle")} if "VRAMSCOPE_SHARED" in os.environ else {}
     files = [file for run in runs for file in run["files"].values() if file["blob"] in here]

@@ -20,8 +20,8 @@ def program():
 
 
 def story(rank):
-    """What happens on a rank: steps that leave something behind. Rank 3 holds more besides, rank 5 leaves more behind,
-    ranks 2 and 6 run out of memory, and of rank 7 no steps are known."""
+    """The events on a rank: steps that leave something behind. Rank 3 also holds more, rank 5 leaves more behind,
+    ranks 2 and 6 run out of memory, and rank 7 has no known steps."""
     cache = 700 if rank == 3 else 100
     left = 40 if rank == 5 else 2
     yield f"time {1_760_000_000_000_000 + 1000 * rank}"

@@ -1,4 +1,4 @@
-"""The engines that answer SQL about a dataset. Each gives all rows as lists of plain values, so that they can be compared.
+"""The engines that answer SQL about a dataset. Each returns all rows as lists of plain values, for comparison.
 
 `ours` is `vramscope sql`. The others read the same files with no code of ours.
 """

@@ -1,7 +1,7 @@
-"""Makes Ballista's library load with an older glibc than its wheel asks for: loadable.py FOLDER.
+"""Makes Ballista's library load with an older glibc than its wheel requires: loadable.py FOLDER.
 
-It was linked with glibc 2.39, of which it has two symbols, both weak: Rust's standard library does without them where they are
-missing. But the linker did not note that the version is needed by weak symbols only, so the loader refuses. Here that note is set.
+It was linked with glibc 2.39, from which it uses two symbols, both weak: Rust's standard library works without them. But the
+linker did not mark the version as needed only by weak symbols, so the loader refuses. This sets the mark.
 """
 
 import os

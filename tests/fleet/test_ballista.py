@@ -1,4 +1,4 @@
-"""Ballista answers the ready questions as `vramscope sql` does, to the byte, also after an executor was killed."""
+"""Ballista answers the ready questions as `vramscope sql` does, to the byte, even after an executor was killed."""
 
 import json
 import threading
@@ -33,7 +33,7 @@ def test_questions(two, ours, dataset, questions):
 
 
 def asked_until_answered(context, sql):
-    """The answer, asked again as long as the scheduler takes the dead executor for alive."""
+    """The answer, requested again while the scheduler believes that the dead executor is alive."""
     latest = time.monotonic() + 300
     while True:
         try:
@@ -48,8 +48,8 @@ def test_an_executor_may_die(two, ours, dataset, questions):
     """One is killed in the middle of a query. The answer stays as it was, and so do those that follow.
 
     The scheduler notices after three minutes, which its Python package cannot change; and it hands the lost work to others only
-    when something happens, so a little query is asked again and again meanwhile. If the query's last part had begun, and asks
-    the dead one for what it had made, the whole job fails: then it has to be asked again.
+    when something happens, so a small query is repeated meanwhile. If the query's last part had begun, and asks
+    the dead executor for its results, the whole job fails, and has to be repeated.
     """
     sql = questions["sites"]
     expected = as_bytes(ours.ask(sql))

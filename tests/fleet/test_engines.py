@@ -1,5 +1,5 @@
-"""SQL answers the ready questions as `vramscope fleet` does; and DuckDB, Polars and Spark, about the same files, as
-`vramscope sql` does."""
+"""SQL answers the ready questions as `vramscope fleet` does; and DuckDB, Polars and Spark give the same answers as
+`vramscope sql` about the same files."""
 
 import shutil
 
@@ -24,7 +24,7 @@ def test_sql_answers_as_fleet(ours, fleet, questions, question):
     assert rows
     asked = [{column: row[column] for column in rows[0]} for row in fleet(question)]
     if question == "odd":
-        # It has the oddest rank first; and no SQL that all engines know tells when in its recording a rank peaks.
+        # It has the oddest rank first; and no SQL common to all engines finds when in its recording a rank peaks.
         asked = [row for row in asked if row["measure"] != "when it peaks"]
         asked.sort(key=lambda row: (row["rank"], row["device"], row["measure"]))
     assert rows == asked

@@ -1,4 +1,4 @@
-"""G: the driver's habits, on which the recorder and the stand-in driver rest."""
+"""G: the driver's habits, on which the recorder and the stand-in driver are based."""
 
 import json
 import re
@@ -10,7 +10,7 @@ SAMPLED = {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "cuM
 
 
 def but(found):
-    """What is not as it should be, at the end of a text."""
+    """The differences, as the end of a text."""
     return f", but {found}" if found else ""
 
 
@@ -36,7 +36,7 @@ def habits(kit, judge):
             differing += 1
             consequence = "crates/fakecuda/habits.json: set it, basis `observed`, and run the capture's tests"
             text = f"{name}: {value} instead of {habit['value']} ({habit['basis']})"
-            # What NVIDIA documents and we copied cannot differ; guesses may.
+            # Habits that NVIDIA documents cannot differ; guesses may.
             if habit["basis"] == "documented" or kit.is_fake:
                 judge.judge("HABITS", False, text, consequence)
             else:
@@ -83,7 +83,7 @@ def g3(kit, judge):
     larger = [one for one in moments if one["sum"] > one["reserved"]]
     judge.judge("G3", not larger, f"mappings never sum to more than the pool reserves ({len(moments)} moments){but(larger[:2])}",
                 "record/src/model/pools.rs: attributes 18 and 19 are not chunks, is_inexact applies", moments=moments)
-    # Where nothing was freed yet, every chunk has a live block. Those after the one that a block begins in are inferred.
+    # If nothing was freed yet, every chunk has a live block. The chunks after a block's first one are inferred.
     early = [one for one in moments if "more" in one["moment"]]
     equal = [one for one in early if one["sum"] == one["reserved"]]
     text = f"sums equal what is reserved at {len(equal)} of {len(early)} moments, {[one['reserved'] - one['sum'] for one in early]}"

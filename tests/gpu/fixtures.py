@@ -1,12 +1,12 @@
 """Makes fixtures of the results of `run.py`: `fixtures.py OUT tests/fixtures [--hide FOLDER]`.
 
-`captured`: the raw log of each program, `NAME.raw.gz`, and in `NAME.json` what the program, PyTorch or CUPTI said that it got
-from the driver. `crates/vramscope-record/tests/it/recorded.rs` compares the two.
+`captured`: the raw log of each program, `NAME.raw.gz`, and in `NAME.json` the memory that the program, PyTorch or CUPTI
+reported to have got from the driver. `crates/vramscope-record/tests/it/recorded.rs` compares the two.
 
 `torch-2.11.0`: snapshots of PyTorch's own recorder, `NAME.pickle.gz`, and its counters at those moments in `captured/torch-2.11.0.json`.
 `crates/vramscope-core/tests/it/recorded.rs` compares them.
 
-Of a folder to be hidden, names in both get other letters.
+In both, names from a folder to be hidden get other letters.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def hidden(data, folders):
 
 
 def truth(out, name):
-    """What is known of a program besides its log."""
+    """Information about a program besides its log."""
     told, log = out / f"{name}.json", out / f"{name}.log"
     known = {}
     if name.startswith("rt-"):

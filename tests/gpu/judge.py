@@ -35,7 +35,7 @@ class Judge:
         self.say("INFO", check, text, **figures)
 
     def run(self, check, function, kit):
-        """Runs a check. What stops it is a verdict, too: it must not stop the others."""
+        """Runs a check. An exception is a verdict, too: it must not stop the others."""
         begin = time.monotonic()
         try:
             function(kit, self)

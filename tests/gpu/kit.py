@@ -67,7 +67,7 @@ class Kit:
         return {"code": code, "seconds": time.monotonic() - begin, "output": output, "errors": errors}
 
     def captured_command(self, command, name, options=()):
-        """The command that captures `command`; its raw logs are kept, so that nothing must run again after a fix."""
+        """The command that captures `command`; raw logs are kept, so that nothing has to run again after a fix."""
         return [self.capture_program, "run", "--raw-dir", self.out / f"{name}.raw", *options,
                 "-o", self.out / f"{name}.pickle", "--", *command]
 
@@ -77,12 +77,12 @@ class Kit:
         return run | self.found(name)
 
     def found(self, name):
-        """What a capture left: snapshots, the main one first, and raw logs."""
+        """The files of a capture: snapshots, the main one first, and raw logs."""
         snapshots = sorted(self.out.glob(f"{name}*.pickle"), key=lambda path: (path.name != f"{name}.pickle", path.name))
         return {"snapshots": snapshots, "logs": sorted((self.out / f"{name}.raw").glob("**/*.raw"))}
 
     def begin(self, command, environment=None):
-        """Starts a program of a group of its own and goes on; its output is its caller's to read."""
+        """Starts a program in its own process group without waiting; the caller reads its output."""
         return subprocess.Popen(
             [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.out,
             env=self.environment | (environment or {}), start_new_session=True,
@@ -105,7 +105,7 @@ class Kit:
 
     def need_module(self, name):
         self.need_gpu(name)
-        # Imported once: that of torch takes seconds.
+        # Imported once: importing torch takes seconds.
         with self.lock:
             if name not in self.modules:
                 self.modules[name] = self.run([sys.executable, "-c", f"import {name}"])["code"] == 0

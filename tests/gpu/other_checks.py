@@ -34,7 +34,7 @@ def annotations(kit, judge):
 
 
 def emitted(kit, judge):
-    """Ranges that torch gives to its operators, and a decorator."""
+    """Ranges that torch adds for its operators, and a decorator."""
     snapshot, _ = program_checks.torch_run(kit, judge, "N1", "emitted")
     stages = [mark["stage"] for mark in snapshot["external_annotations"] if mark["name"].startswith("aten::")]
     started, ended = stages.count("START"), stages.count("END")
@@ -44,7 +44,7 @@ def emitted(kit, judge):
 
 
 def nvtx_headers():
-    """The folder of NVTX's headers: of torch's wheels, or the toolkit's."""
+    """The folder of NVTX's headers: in torch's wheels, or in the toolkit."""
     folders = [path for folder in sys.path for path in glob.glob(f"{folder}/nvidia/*/include")] + ["/usr/local/cuda/include"]
     for folder in folders:
         if pathlib.Path(folder, "nvtx3/nvToolsExt.h").exists():
@@ -53,7 +53,7 @@ def nvtx_headers():
 
 
 def c_ranges(kit, judge):
-    """NVTX as C programs have it, and what a range costs."""
+    """NVTX in C programs, and the cost of a range."""
     program = kit.out / "rt-nvtx"
     source = ROOT / "tests/capture/clients/nvtx/headers.c"
     made = kit.run([kit.tool("gcc"), "-O1", "-w", "-I", nvtx_headers(), "-o", program, source, "-ldl"])
@@ -88,7 +88,7 @@ def device_ranges(kit, judge):
 
 
 def cost(kit, judge):
-    """What the capture adds to a pair of an allocation and its free: the fastest of three rounds, in turns."""
+    """The capture's cost for a pair of an allocation and its free: the fastest of three rounds, in turns."""
     ways = {"alone": None, "stacks off": ["--stacks", "off"], "13 frames": ["--depth", "13"], "64 frames": []}
     most = {"stacks off": 400, "13 frames": 1000, "64 frames": 1000}
     for threads in [1, 8]:
@@ -105,7 +105,7 @@ def cost(kit, judge):
     events = len(snapshots.log_events(log)[0])
     run = kit.run([kit.capture_program, "convert", log, "-o", kit.out / "converted.pickle"])
     judge.info("C1", f"converting takes {run['seconds'] / events * 1e6:.1f} s per million events ({events} events)")
-    # Logs of hundreds of megabytes, of which nothing else is to be learnt.
+    # Logs of hundreds of megabytes that are of no further use.
     shutil.rmtree(kit.out / "cost.raw")
 
 
@@ -224,7 +224,7 @@ def nsys(kit, judge):
 
 
 def second_library(kit, judge):
-    """Another library that stands before dlsym must still be asked for the driver's functions."""
+    """Another library that interposes dlsym must still be asked for the driver's functions."""
     kit.need_gpu("a second library before dlsym")
     library, told = kit.out / "second.so", kit.out / "second.txt"
     made = kit.run([kit.tool("gcc"), "-shared", "-fPIC", "-O1", "-o", library, HERE / "second.c", "-ldl"])

@@ -10,7 +10,7 @@ MOST_BYTES, MOST_PARTS = 16 << 20, 3
 
 
 def rank(path):
-    """Small and telling files first, so that what does not fit is the least."""
+    """Small and informative files first, so that the least important ones do not fit."""
     order = {".json": 0, ".txt": 0, ".log": 1, ".raw": 2, ".pickle": 3}
     return order.get(path.suffix, 4), path.stat().st_blocks, str(path)
 
@@ -21,7 +21,7 @@ def main():
     for name in ["verdicts.txt", "verdicts.json", "habits.json"]:
         if (out / name).exists():
             (to / name).write_bytes((out / name).read_bytes()[:MOST_BYTES])
-    # Programs compiled here need not travel.
+    # Programs compiled here are not needed back.
     files = [path for path in out.rglob("*") if path.is_file() and not path.name.startswith("rt-") or path.suffix == ".log"]
     files = sorted((path for path in files if path.is_file()), key=rank)
     listed = "\0".join(str(path.relative_to(out)) for path in files).encode()
@@ -36,7 +36,7 @@ def main():
     for number, part in enumerate(parts[:MOST_PARTS]):
         (to / f"results.tar.xz.{number}").write_bytes(part)
     print(f"{len(files)} files, {len(packed)} bytes in {min(len(parts), MOST_PARTS)} of {len(parts)} parts")
-    # A cut archive still holds its beginning; `cat results.tar.xz.* | xz -d | tar -x` reads it.
+    # A truncated archive still has its beginning; `cat results.tar.xz.* | xz -d | tar -x` reads it.
     return int(tar.wait() != 0 or xz.wait() != 0 or len(parts) > MOST_PARTS)
 
 

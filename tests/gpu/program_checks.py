@@ -1,5 +1,5 @@
-"""B: programs under capture. Each is run alone and captured where that says something, and judged by an oracle that is not
-the recorder: what the program got, torch's own segments, CUPTI."""
+"""B: programs under capture. Each is run captured, and also alone where that is informative, and judged by an oracle
+other than the recorder: what the program got, torch's own segments, CUPTI."""
 
 import json
 import os
@@ -17,7 +17,7 @@ MISSED = "inject/src/hooks: calls that are not hooked, or hooks that were not fo
 
 
 def clean(judge, check, run, what, **wanted):
-    """Judges what every capture must fulfil. Returns the snapshot, or None."""
+    """Judges the requirements for every capture. Returns the snapshot, or None."""
     wrong = snapshots.problems(run, **wanted)
     judge.judge(check, not wrong, f"{what}: " + ("; ".join(wrong) or "captured in order"), f"see {what}.log and its raw logs")
     return snapshots.read(run["snapshots"][0]) if run["snapshots"] else None
@@ -166,7 +166,7 @@ def out_of_memory(kit, judge):
 
 
 def killed(kit, judge):
-    """SIGKILL in the middle: all but the last moment is in the log. Before it, a snapshot from outside."""
+    """SIGKILL in the middle: everything except the last moment is in the log. Before it, a snapshot from outside."""
     child = kit.begin(kit.captured_command(kit.script("driver_program", "loop", "dlsym", os.devnull), "killed"))
     try:
         end = time.monotonic() + 20
@@ -226,7 +226,7 @@ def bounded(kit, judge):
 
 
 def sums(kit, judge):
-    """What the driver says is taken grows as the recorder's tracked memory does."""
+    """Used memory according to the driver grows like the recorder's tracked memory."""
     told = kit.out / "sums.json"
     run = kit.capture(kit.script("driver_program", "sums", "dlsym", told), "sums")
     snapshot = clean(judge, "B15", run, "sums")
@@ -245,7 +245,7 @@ def sums(kit, judge):
 
 
 def torch_run(kit, judge, check, mode, *words, logs=1, options=()):
-    """Runs the torch program in a mode. Returns the run, its snapshot and what it told."""
+    """Runs the torch program in a mode. Returns the run, its snapshot and its report."""
     kit.need_module("torch")
     what = f"torch-{mode}{''.join('-' + word for word in words)}"
     told = kit.out / f"{what}.json"
@@ -309,7 +309,7 @@ def stacks(judge, snapshot):
     count, good = snapshots.named_stacks(snapshot)
     judge.judge("S3", count and good >= 0.99 * count, f"{good} of {count} allocations of torch have 3 named frames", "inject/src/stack")
     frames = [frame for event in snapshots.events(snapshot, "alloc") for frame in event["frames"]]
-    # NVIDIA's libraries and the system's have symbols for what they export alone.
+    # NVIDIA's libraries and the system's have symbols only for their exports.
     own = [frame for frame in frames if not any(name in frame["filename"] for name in STRIPPED)]
     unresolved = {frame["filename"] for frame in own if frame["name"].startswith(("0x", "??"))}
     judge.judge("S3", not unresolved, f"all {len(own)} frames of torch and Python have names, of {len(frames)}, but in {unresolved or 'none'}", "capture/src/symbols")
@@ -394,7 +394,7 @@ def compile_runtime(kit):
         kit.compiled[name] = (process, program)
 
 
-# In order of importance. Those before the mark may run beside each other; free memory and times are judged alone.
+# In order of importance. Those before the mark may run in parallel; free memory and times are judged alone.
 CHECKS = {
     "B1": runtime("B1", "static"), "B4": driver, "B6": torch_native, "B7": torch_expandable, "B8": torch_async, "B5": clients,
     "B2": runtime("B2", "shared"), "B3": runtime("B3", "per-thread"), "B9": torch_graphs, "B10": torch_processes, "B12": leak,

@@ -24,7 +24,7 @@ import torch_checks
 from judge import Judge
 from kit import Kit
 
-# Programs that run beside each other.
+# Programs that run in parallel.
 WORKERS = 8
 # Keeps the driver loaded, which takes seconds. Habits do not see it: it has no context.
 HOLD = "import ctypes, time; ctypes.CDLL('libcuda.so.1').cuInit(0); time.sleep(600)"
@@ -59,7 +59,7 @@ def main():
     holder = kit.begin([sys.executable, "-c", HOLD])
     wanted = [[(name, check) for name, check in table.items() if is_wanted(name, only)] for table in tables]
     driver, beside, others, *alone = wanted
-    # Habits are asked while nothing else uses the device, and so are free memory and times.
+    # Habits are tested while nothing else uses the device, and so are free memory and times.
     for name, check in driver:
         judge.run(name, check, kit)
     for table in [beside, others]:

@@ -1,4 +1,4 @@
-"""Reads snapshots and raw logs, and says what is wrong with a capture."""
+"""Reads snapshots and raw logs, and reports what is wrong with a capture."""
 
 import pickle
 import struct
@@ -37,7 +37,7 @@ def segments(snapshot):
 
 
 def held_by_pools(snapshot):
-    """What memory pools held, each time that the driver was asked: (time in µs, bytes). Without what graphs held."""
+    """Memory held by pools at each query of the driver: (time in µs, bytes). Without the memory of graphs."""
     samples = [sample for sample in snapshot["capture"]["memory"] if "pool_reserved_bytes" in sample]
     return [(it["time_us"], it["pool_reserved_bytes"] - it.get("graph_reserved_bytes", 0)) for it in samples]
 
@@ -67,7 +67,7 @@ def live(snapshot):
 
 
 def log_events(path):
-    """The events of a raw log as dicts, and the bytes that are no records."""
+    """The events of a raw log as dicts, and the bytes outside records."""
     found, lost = [], 0
     with open(path, "rb") as file:
         head = file.read(HEADER_BYTES)
@@ -97,7 +97,7 @@ def state_of(path):
 
 
 def problems(run, code=0, logs=1):
-    """What is wrong with a capture that should have ended in order, as a list of words."""
+    """What is wrong with a capture that should have ended normally, as a list of words."""
     wrong = []
     if run["code"] != code:
         said = " | ".join(run["errors"].strip().splitlines()[-3:])

@@ -1,4 +1,4 @@
-"""T: snapshots of PyTorch's own recorder, to try the viewer on. Each comes with what PyTorch itself says it held."""
+"""T: snapshots of PyTorch's own recorder, for testing the viewer. Each comes with PyTorch's own figures."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""The element in pages that mdBook, MkDocs and Sphinx build from the recipes of the book: a picture until it is clicked, then
-the viewer. And our own book, in which a word is searched for. The arguments are a folder for pictures, the viewer's folder,
+"""The element in pages that mdBook, MkDocs and Sphinx build from the book's recipes: a picture until it is clicked, then
+the viewer. Also searches for a word in our own book. The arguments are a folder for pictures, the viewer's folder,
 and the program mdBook.
 """
 

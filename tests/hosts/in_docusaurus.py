@@ -1,5 +1,5 @@
-"""The element in a site that Docusaurus builds from MDX: on a page that the server sent, and on one to which the site went
-by itself. The arguments are a folder for pictures, the viewer's folder, and one with the site's sources and its packages.
+"""The element in a site that Docusaurus builds from MDX: on a page from the server, and on one reached by navigation within
+the site. The arguments are a folder for pictures, the viewer's folder, and one with the site's sources and its packages.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The frame in a text panel of Grafana, as the book has it: as it is, which Grafana shows if it is told so, and as what
-Grafana's own code makes of it else, when a link is left. The arguments are a folder for pictures, the viewer's, and one
+"""The frame in a text panel of Grafana, as in the book: unchanged, as Grafana shows it if configured to, and as changed by
+Grafana's own code otherwise, which leaves a link. The arguments are a folder for pictures, the viewer's, and one
 with Grafana's package.
 """
 

@@ -1,6 +1,6 @@
 """The image that serves the site: built of `dist`'s files, whose folder is the last argument, by buildah, and started.
 
-The image that it stands on comes from a registry of its own, so one of that name is made of this machine's nginx and laid out alike.
+Its base image comes from another registry, so an image of that name is made from this machine's nginx with the same layout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from served import PATIENCE_S, browser, files_of, opened, served
 
 PORT = 8080
 NEEDED = {"buildah": "buildah", "nginx": "nginx-light"}
-# What the base image's own configuration says; `/tmp` is all that its user may write to.
+# As in the base image's own configuration; its user may only write to `/tmp`.
 NGINX_CONF = """
 pid /tmp/nginx.pid;
 error_log stderr;
@@ -66,7 +66,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 
 def ask(address: str, **headers: str) -> tuple[int, Message, bytes]:
-    """What a server answers to one who takes gzip."""
+    """A server's answer to a client that accepts gzip."""
     asked = urllib.request.Request(address, headers={"Accept-Encoding": "gzip", **headers})
     try:
         with urllib.request.build_opener(_Stay).open(asked) as answer:

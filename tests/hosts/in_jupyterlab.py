@@ -91,7 +91,7 @@ class Notebook:
         self.page.screenshot(path=self.pictures / f"jupyterlab-{name}.png")
 
     def has_theme(self, theme: str) -> None:
-        """Has the notebook dark or light, and waits until the viewers are."""
+        """Makes the notebook dark or light, and waits until the viewers follow."""
         self.page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', { theme })", f"JupyterLab {theme}")
 
 
@@ -126,13 +126,13 @@ def check(notebook: Notebook) -> None:
     notebook.has_theme("Light")
     wait_for("the light theme", lambda: theme(first) == theme(second) == "light", notebook.pause)
 
-    # Notebooks take cells out of sight out of the document.
+    # Notebooks remove cells that are out of sight from the document.
     notebook.page.locator("iframe[title^=vramscope]").first.evaluate("it => it.parentElement.replaceChildren(it)")
     first = notebook.viewer(1)
     notebook.run(3)
     assert "view=table" in place(first) and "view=table" in notebook.output(3)
 
-    # Loaded anew, the notebook has no page, and gets one.
+    # After reloading, the notebook has no page, and gets one.
     notebook.page.evaluate("jupyterapp.commands.execute('docmanager:save')")
     before = notebook.received_bytes
     notebook.page.reload()

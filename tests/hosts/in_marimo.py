@@ -54,7 +54,7 @@ if __name__ == "__main__":
 
 
 def check(page: Page) -> None:
-    """What must be so of the three viewers."""
+    """Checks the three viewers."""
     first, second, _alone = (viewer(page, name) for name in (" training.pickle", " annotated.pickle", "/training.pickle"))
     assert "file=annotated.pickle" in place(second) and "view=timeline" in place(second)
     first.locator(".rail").get_by_text("Flame").click()

@@ -1,5 +1,5 @@
-"""The site as a static Space of Hugging Face, with the head of its README as the book has it: `huggingface_hub` understands
-it, and the files, served as they are, show a snapshot that lies beside them, in a frame of another origin, as the hub shows
+"""The site as a static Space of Hugging Face, with the head of its README as in the book: `huggingface_hub` parses
+it, and the files, served as they are, show a snapshot beside them, in a frame of another origin, as the hub shows
 Spaces. The arguments are a folder for pictures, and the viewer's.
 """
 

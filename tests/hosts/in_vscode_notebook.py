@@ -1,8 +1,8 @@
-"""What cells have shown, in a notebook of VS Code: it is run without VS Code, and opened there. Pictures go into the folder that
-is the first argument; the last has VS Code.
+"""The stored output of cells, in a notebook of VS Code: it is run without VS Code, and opened there. Pictures go into the
+folder in the first argument; the last has VS Code.
 
-The Jupyter extension, which runs cells and shows widgets in VS Code, is in no registry that packages come from. Without it VS Code
-shows what the file holds, and of a widget its text.
+The Jupyter extension, which runs cells and shows widgets in VS Code, is not in any package registry. Without it VS Code
+shows the file's content, and a widget's text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DRAWN = """() => {
 
 
 def write_notebook(path: Path) -> None:
-    """The cells with what they show, as any Jupyter leaves them."""
+    """The cells with their output, as any Jupyter stores them."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     NotebookClient(notebook, kernel_name="python3").execute()
     nbformat.write(notebook, path)

@@ -1,5 +1,5 @@
-"""The standalone page that a run logs to Weights & Biases as the book says: what is kept for the server is the file as it was
-written, and opens in a frame of an opaque origin. A picture goes into the folder that is the first argument.
+"""The standalone page that a run logs to Weights & Biases as in the book: the file stored for the server is unchanged, and
+opens in a frame of an opaque origin. A picture goes into the folder that is the first argument.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def recipes(chapter: str) -> list[str]:
 
 
 def wait_for(what: str, is_so: Callable[[], object], pause: Callable[[float], None] = time.sleep) -> None:
-    """Waits until something is so."""
+    """Waits until a condition is true."""
     until = time.monotonic() + PATIENCE_S
     while not is_so():
         if time.monotonic() > until:
@@ -46,7 +46,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def served(command: Sequence[object], port: int, path: str, folder: str, **variables: str) -> Iterator[str]:
-    """A server, once `path` answers; gives its address. What it says goes to `server.log` in the folder."""
+    """A server, once `path` answers; returns its address. Its output goes to `server.log` in the folder."""
     with open(Path(folder, "server.log"), "wb") as log:
         environment = {**os.environ, **variables}
         server = subprocess.Popen(list(map(str, command)), cwd=folder, env=environment, stdout=log, stderr=log)
@@ -60,7 +60,7 @@ def served(command: Sequence[object], port: int, path: str, folder: str, **varia
 
 
 def files_of(folder: Path) -> contextlib.AbstractContextManager[str]:
-    """A server of a folder's files; gives its address."""
+    """A server of a folder's files; returns its address."""
     port = free_port()
     command = [sys.executable, "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", folder]
     return served(command, port, "/", str(folder))

@@ -4,8 +4,8 @@
 
 The program allocates as in training, in inference and at random, on three streams and in private pools, with
 empty_cache() in between. It does not depend on the allocator: a request that fails is left out, and so is
-its free. So the traces of two settings hold the same requests in the same order, and the memory that one of them reserved
-can be predicted from the other: the allocator model's tests do that.
+its free. So the traces of two settings have the same requests in the same order, and the memory reserved in one
+can be predicted from the other, as the allocator model's tests do.
 
 Writes tests/fixtures/allocator/NAME.pickle.zst. Each run is a process of its own.
 """

@@ -1,12 +1,12 @@
-"""Takes recordings with a known cause into `tests/fixtures/causes`.
+"""Adds recordings with a known cause to `tests/fixtures/causes`.
 
     causes.py FOLDER NAME
 
-FOLDER has the programs, a snapshot of each beside it, and `causes.csv` with what was wrong, written by somebody who has read
-neither the rules nor the program's documentation, and proved by changing the programs. NAME is that of the set. Each set was
-judged once before any rule was written with it in view: of the third 17 of 23 were right and 4 wrong, of the fourth 20 of 23
-and 3, of the fifth 18 of 22 and 2, of the sixth 17 of 22
-and 3, of the seventh 20 of 22 and 1. A new claim needs a new set.
+FOLDER has the programs, a snapshot of each beside it, and `causes.csv` with what was wrong, written by somebody who has
+read neither the rules nor the program's documentation, and proved by changing the programs. NAME names the set. Each set
+was judged once before any rule was written with knowledge of it: of the third 17 of 23 were right and 4 wrong, of the
+fourth 20 of 23 and 3, of the fifth 18 of 22 and 2, of the sixth 17 of 22 and 3, of the seventh 20 of 22 and 1. A new claim
+needs a new set.
 """
 
 import csv
@@ -24,7 +24,7 @@ FIXTURES = os.path.join(HERE, "..", "fixtures", "causes")
 PROGRAMS = os.path.join(HERE, "causes")
 # A larger snapshot shows nothing that a smaller one does not. (700,000 for the first four sets, 250,000 for the next two.)
 MOST_BYTES = 175_000
-# What the examiners measured and wrote the truth with.
+# The examiners' tools for measuring and writing the truth.
 NO_PROGRAMS = ["__pycache__", "lib", "out", "fixed", "measure.py", "verify.py", "wrap.py", "write_truth.py", "causes.py", "causes_example.py", "old_causes.py"]
 
 

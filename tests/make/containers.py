@@ -36,7 +36,7 @@ add_local_files(local_files, {kind!r})
 </script>
 </body>
 """
-# The page of torch 2.0, which holds a drawing's numbers and no snapshot.
+# The page of torch 2.0, which contains a drawing's numbers but no snapshot.
 PAGE_2_0 = """<!DOCTYPE html>
 <html><body><script type="module">
 let alloc_data = {"actions": [0, 0], "elements": [{"size": 512, "info": 0}], "suffix_table": [], "string_table": ["x"], "initially_allocated": []}

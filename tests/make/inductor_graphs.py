@@ -1,4 +1,4 @@
-"""Has torch.compile order random graphs, and writes PyTorch's inputs and results to tests/fixtures/planning/graphs.
+"""Makes torch.compile order random graphs, and writes PyTorch's inputs and results to tests/fixtures/planning/graphs.
 
 usage: python inductor_graphs.py FOLDER        (torch 2.15 on a CPU; then `zstd -19` the files)
 
@@ -119,7 +119,7 @@ class Buffer(Node):
 
 
 def made_up(case, count, seed, reads, sizes, threshold=0):
-    """Nodes of one buffer each. A node reads the earlier buffers that `reads()` gives."""
+    """Nodes of one buffer each. A node reads the earlier buffers returned by `reads()`."""
     rng = random.Random(seed)
     config.size_threshold_for_succ_based_strategy = threshold
     nodes, name_to_buf = [], {}

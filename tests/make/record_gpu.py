@@ -84,7 +84,7 @@ def record_as_2_0(torch, options):
     )
 
 
-# Options that a scenario exists for: without them it is skipped.
+# Options that a scenario is about: without them it is skipped.
 REQUIRED = {"record_pinned_host_memory", "skip_actions", "compile_context", "global_record_annotations"}
 
 

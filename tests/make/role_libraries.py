@@ -20,7 +20,7 @@ def engine_of(run, model, stage, **config):
     """DeepSpeed's engine for one of several ranks, by the configuration that its users write."""
     import deepspeed
 
-    # Nobody computes norms here: they are what happens to lie in memory, and none of them is wrong.
+    # Norms are not computed here: they are whatever is in memory, and all are acceptable.
     deepspeed.runtime.zero.stage3.is_invalid_grad_norm = deepspeed.runtime.zero.stage_1_and_2.is_invalid_grad_norm = lambda _: False
     adam = {"type": "AdamW", "params": {"lr": 1e-4, "torch_adam": True}}  # DeepSpeed's own is compiled by nvcc
     config["zero_optimization"] = {"stage": stage, "reduce_bucket_size": BUCKET, **config.pop("zero_optimization", {})}
@@ -69,7 +69,7 @@ def kept_gradients(optimizer):
 
 
 def note_gathered(run):
-    """What stage 3 gathers for a module, in both passes, and while it is set up."""
+    """Parameters that stage 3 gathers for a module, in both passes, and while it is set up."""
     from deepspeed.runtime.zero.partition_parameters import Init, ZeroParamStatus
     from deepspeed.runtime.zero.partitioned_param_coordinator import PartitionedParameterCoordinator, iter_params
 
@@ -134,7 +134,7 @@ def zero3(run):
 
 @program("zero", "all", folder=TELLING)
 def zero3_init_late(run):
-    """Made in shards, and no more of it gathered than the modules at work need."""
+    """Made in shards; only the parameters that the running modules need are gathered."""
     import deepspeed
 
     join_as_deepspeed(8)
@@ -180,7 +180,7 @@ def zero_bf16_late(run):
 
 
 def phased(run, trainer_class):
-    """The trainer, saying when a step begins and when its parts end."""
+    """The trainer, reporting when a step begins and when its parts end."""
 
     class Phased(trainer_class):
         def compute_loss(self, model, inputs, **named):
@@ -321,7 +321,7 @@ def tokenizer():
 
 @program("trainer", "all")
 def llama_loop_late(run):
-    """A loop of one's own. The model makes a cache of keys and values as it does by default, and autograd saves them."""
+    """A hand-written loop. By default the model makes a cache of keys and values, and autograd saves them."""
     from role_transformers import cache_notes, llama
 
     model = llama(layers=3).to("cuda", torch.bfloat16).train()

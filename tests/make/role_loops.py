@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from role_programs import GPT, Classifier, Decoder, GrowingCache, PlainAttention, ResNet, add_adapters, images, labelled_texts, mlp, program, texts, train, train_gpt, vectors
 from torch import nn
 
-# A user's folder whose name says a lot, and nothing of what an allocation is for.
+# A user's folder whose name says a lot, but nothing about the purpose of an allocation.
 TELLING = "optimized-llm/checkpoint/kv_cache_paper"
 
 
@@ -117,7 +117,7 @@ def ema_by_hand_sgd_late(run):
 
 @program("second", "all")
 def target_network_late(run):
-    """Q-learning: a target network that is copied from the other now and then."""
+    """Q-learning: a target network that is occasionally copied from the other."""
     online = mlp(width=1536, depth=4, outputs=64).cuda()
     target = mlp(width=1536, depth=4, outputs=64).cuda()
     optimizer = torch.optim.Adam(online.parameters(), lr=1e-4)
@@ -233,7 +233,7 @@ def decoded(*shape):
 
 @program("thread", "python")
 def generate_with_thread(run):
-    """A small buffer of another library's thread comes and goes once while tokens are generated."""
+    """A small buffer of another library's thread is allocated and freed once while tokens are generated."""
     run.record()
     model = Decoder(width=768, heads=12, layers=4).to("cuda", torch.bfloat16).eval()
     run.model(model)
@@ -307,7 +307,7 @@ def images_on(run, device, batch, side):
 
 @program("dataparallel", "python", STANDIN_DEVICES="2")
 def dp_replica_late(run):
-    """Device 0 has replicas alone: the first device of the program is device 1."""
+    """Device 0 has only replicas: the first device of the program is device 1."""
     return parallel(run, Classifier(width=640, layers=4, vocabulary=6000), [1, 0], torch.optim.AdamW, lambda: texts_on(run, "cuda:1"), True)
 
 
@@ -325,7 +325,7 @@ def dp_replica_images(run):
 
 @program("dataparallel", "python", STANDIN_DEVICES="2")
 def dp_first_late(run):
-    """What the first device has: parameters, gradients, state."""
+    """Memory on the first device: parameters, gradients, state."""
     return parallel(run, ResNet(), [0, 1], torch.optim.Adam, lambda: images_on(run, "cuda:0", 24, 128), True)
 
 

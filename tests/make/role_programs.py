@@ -1,4 +1,4 @@
-"""Small programs as users write them, which roles.py records. Each says what it does through `run`, see there.
+"""Small programs as users write them, which roles.py records. Each reports what it does through `run`, see there.
 
 No kernel runs and no weight is ever trained, so sizes are realistic where that costs nothing: parameters
 and activations are of the same order, there are few layers, and two to four steps.
@@ -23,9 +23,9 @@ class Program:
     # How torch finds the names of C++ functions; its default has changed between versions.
     symbols: str
     function: Callable
-    # Where the program and its packages lie, below the user's home; empty: where those of all others do.
+    # Where the program and its packages are, below the user's home; empty: in the common place.
     folder: str
-    # Whether its own frames are left out: those of the package that the story is about stand above them.
+    # Whether its own frames are left out: those of the story's package are above them.
     story: bool
     environment: dict
 
@@ -489,7 +489,7 @@ def join(backend, ranks):
 
 
 def bucket_notes(run, wrapped):
-    """DDP's buckets, where no library can tell: a hook that does what is done without one."""
+    """DDP's buckets, where no library reports them: a hook that does the same as the default."""
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
     def hook(state, bucket):

@@ -109,7 +109,7 @@ def bert_trainer_late(run):
                 run.record()
 
     class Phased(Trainer):
-        """Says when a step begins and when its parts end."""
+        """Reports when a step begins and when its parts end."""
 
         def compute_loss(self, model, inputs, **named):
             run.phase("forward")

@@ -1,9 +1,9 @@
 """vLLM as stories: what it allocates, in its order and sizes, under the frames of its own source.
 
-Its kernels are no part of torch, so it does not run over the stand-in runtime. Here torch's allocator is asked for what vLLM
-0.33.0 asks for (Llama in bfloat16, one GPU, no graphs) from functions that have the names, files and lines of vLLM's.
-Loading, profiling, the cache and a few steps; both of its model runners. roles.py leaves this folder's own frames out of the
-stacks of stories.
+Its kernels are not part of torch, so it does not run over the stand-in runtime. Here the same memory as by vLLM 0.33.0 is
+requested from torch's allocator (Llama in bfloat16, one GPU, no graphs) in functions with the names, files and lines of
+vLLM's. Loading, profiling, the cache and a few steps; both of its model runners. roles.py leaves this folder's own frames
+out of the stacks of stories.
 """
 
 import functools
@@ -171,7 +171,7 @@ class Llama(nn.Module):
         self.head = weight(["vllm/model_executor/models/llama.py:503 __init__\nvllm/model_executor/layers/vocab_parallel_embedding.py:613 __init__", self.TABLE], words, width)
 
     def compute(self, calling, tokens):
-        """The forward pass of so many tokens, layer by layer."""
+        """The forward pass of this many tokens, layer by layer."""
         within = [*calling, MODULE, "vllm/model_executor/models/llama.py:541 forward\nvllm/compilation/decorators.py:538 __call__"]
         looked_up = f"vllm/model_executor/models/llama.py:418 forward\nvllm/model_executor/models/llama.py:404 embed_input_ids\n{MODULE}\nvllm/model_executor/layers/vocab_parallel_embedding.py:525 forward"
         x = residual = told([*within, looked_up, "vllm/model_executor/layers/vocab_parallel_embedding.py:86 embedding"], F.embedding, tokens, self.table)
@@ -265,7 +265,7 @@ def vllm_serve(run):
 
 @program("vllm", "python", story=True)
 def vllm_older_late(run):
-    """The older runner, recorded once the weights are there."""
+    """The older runner, recorded after the weights are loaded."""
     engine = Engine(run, OLDER, 8192, record_late=True, **{**SMALL, "layers": 6})
     engine.profile(256)
     engine.make_cache(640)
@@ -276,7 +276,7 @@ def vllm_older_late(run):
 
 @program("vllm", "python", story=True, folder=TELLING)
 def vllm_profile(run):
-    """Up to the profiling run, whose peak is what vLLM measures before it makes the cache."""
+    """Up to the profiling run, whose peak vLLM measures before it allocates the cache."""
     run.record()
     engine = Engine(run, OLDER, 32_768, **{**SMALL, "words": 128_000})
     engine.profile(1024)

@@ -1,20 +1,20 @@
-"""Records programs of the other role_*.py together with what each of their allocations is for.
+"""Records programs of the other role_*.py together with the purpose of each of their allocations.
 
     PYTHON=venv/bin/python SCRIPT=roles.py sh tests/make/standin.sh [--only NAME...] [--out FOLDER] [--keep]
 
 Writes NAME.pickle.zst, a snapshot as a user would take it, and NAME.csv.zst, the truth beside it, to
 tests/fixtures/roles/rules or tests/fixtures/roles/measured. Within each kind of program, in their order,
-the first, third, fifth ... go to `rules`, the others to `measured`. Whoever writes rules that tell the roles may look at
-`rules` only; what the rules are worth is what they do on `measured`.
+the first, third, fifth ... go to `rules`, the others to `measured`. Authors of rules for roles may look at
+`rules` only; the quality of the rules is their result on `measured`.
 
-With `--keep` the snapshots stay as they are, and only the truth about them is written anew.
+With `--keep` the snapshots stay as they are, and only the truth about them is written again.
 
-Each program runs twice, in processes of its own. The first run is recorded and nothing watches it. The second
-looks on (hooks of autograd and of modules, the stand-in libraries) and writes down addresses. The
+Each program runs twice, in separate processes. The first run is recorded without being watched. The second
+is watched (hooks of autograd and of modules, the stand-in libraries), and addresses are written down. The
 allocator must do exactly the same in both, event by event, or the script stops.
 
-A row of the truth is `address,moment,bytes,role`: the allocation of so many requested bytes that lies at the address
-after `moment` events of the trace. Of a program on several devices it is the truth about device 0.
+A row of the truth is `address,moment,bytes,role`: the allocation of this many requested bytes that is at the address
+after `moment` events of the trace. For a program on several devices it is about device 0.
 
 | role | what |
 | --- | --- |
@@ -42,7 +42,7 @@ Some are named by two roles, joined by `|`, and either is right. These are all, 
 That an optimizer's own copies of parameters are its state is what ZeRO's authors and DeepSpeed's documentation say. That casts
 of parameters are no activations, though autograd saves them, is what torch's own profiler says: an activation depends on an input.
 
-What fits none of these has no row, and no more than 2 % of the bytes at the peak may have none.
+An allocation that fits none of these has no row; this may concern at most 2 % of the bytes at the peak.
 """
 
 import argparse
@@ -63,7 +63,7 @@ ENVIRONMENT = {"STANDIN_TOTAL_BYTES": str(80 << 30), "STANDIN_DEVICES": "1", "ST
 
 
 class Run:
-    """What a program says of itself while it runs. Nobody listens: this is the recorded run."""
+    """A program's reports about itself while it runs. They are ignored in this, the recorded run."""
 
     watched = False
 
@@ -82,13 +82,13 @@ class Run:
         self.kept = model, optimizer
 
     def also(self, role, tensors_of):
-        """More tensors of that role, asked for whenever a phase begins and whenever a gradient is whole."""
+        """More tensors of that role, queried whenever a phase begins and whenever a gradient is complete."""
 
     def phase(self, name):
         """What begins now: setup, forward, backward, optimizer or inference."""
 
     def note(self, role, *tensors):
-        """What these tensors are for."""
+        """The role of these tensors."""
 
 
 class Noted(Run):
@@ -106,7 +106,7 @@ class Noted(Run):
         self.listen()
 
     def counted(self):
-        """How many events the allocator has recorded since it exists, had it recorded all."""
+        """How many events the allocator would have recorded since its creation, had it recorded all."""
         import torch
 
         stats = torch._C._cuda_memoryStats(0)
@@ -203,7 +203,7 @@ class Noted(Run):
         plain = saved_tensors_hooks.__init__
 
         def init(hooks, pack, unpack):
-            # Checkpoints drop what they are given here, and keep what they compute again.
+            # Checkpoints drop their inputs here, and keep what they compute again.
             dropped = isinstance(hooks, checkpoint._checkpoint_hook)
             plain(hooks, pack if dropped else lambda tensor: pack(self.saved(tensor)), unpack)
 
@@ -219,7 +219,7 @@ class Noted(Run):
         self.listen_to_moves(torch.nn.Module)
 
     def listen_to_moves(self, module_class):
-        """Parameters as they come to the device, before anybody flattens or shards them."""
+        """Parameters when they arrive on the device, before they are flattened or sharded."""
         plain = module_class._apply
 
         def noting(module, *arguments, **named):
@@ -341,7 +341,7 @@ def role_of(allocation, phases, stacks):
 
 def phase_of(allocation, phases):
     """The name of the phase that made it, and whether that phase freed it."""
-    # The event that bore it belongs to the phase that began before it.
+    # Its alloc event belongs to the phase that began before it.
     at = bisect.bisect_right([start for start, _ in phases], max(allocation.born - 1, 0)) - 1
     following = phases[at + 1][0] if at + 1 < len(phases) else None
     within = allocation.born and allocation.died is not None and (following is None or allocation.died <= following)
@@ -398,7 +398,7 @@ def run_one(name, noted, out):
         tidy.leave_out_frames(snapshot, str(HERE))
     tidy.hide_places(snapshot, str(HERE))
     if program.folder:
-        # As if the program and its packages lay there.
+        # As if the program and its packages were there.
         tidy.replace_texts(snapshot, lambda text: re.sub("^(/home/user|/opt)/", rf"/home/user/{program.folder}/", text))
     value = (snapshot, run.notes, run.phases) if noted else snapshot
     out.write_bytes(pickle.dumps(value))
@@ -434,7 +434,7 @@ def programs():
 def in_process(name, noted, scratch):
     out = pathlib.Path(scratch) / ("noted" if noted else "recorded")
     command = [sys.executable, __file__, "--run", name, "--to", str(out)] + ["--noted"] * noted
-    # Nobody reads the names in the stacks of the watched run, and the precise way to find them takes long.
+    # The names in the watched run's stacks are not used, and the precise way to find them takes long.
     symbols = "dladdr" if noted else programs()[name].symbols
     environment = {**os.environ, **ENVIRONMENT, **programs()[name].environment, "TORCH_SYMBOLIZE_MODE": symbols}
     child = subprocess.run(command, env=environment, cwd=scratch, timeout=300, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The package in an environment that has nothing else: what it can do without any other package."""
+"""The package in an otherwise empty environment: what works without any other package."""
 
 import importlib.metadata
 import subprocess

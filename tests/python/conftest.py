@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: the fixtures, the program to compare with, and a torch that is none."""
+"""Shared by the tests of the Python package: the fixtures, the program to compare with, and a fake torch."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ask() -> Callable[..., List[Dict[str, Any]]]:
 
 
 class FakeTorch:
-    """A torch that records nothing, but remembers what it was told and writes a file of a fixture's bytes."""
+    """A torch that records nothing, but remembers its calls and writes a file of a fixture's bytes."""
 
     def __init__(self) -> None:
         self.calls: List[Any] = []

@@ -2,7 +2,7 @@
 
     PYTHON=/path/to/venv/bin/python SCRIPT=../python/real_debug_server.py sh tests/make/standin.sh
 
-The environment needs a CUDA build of torch, tabulate, and this package. What it prints at the end was measured.
+The environment needs a CUDA build of torch, tabulate, and this package. The figures printed at the end are measured.
 """
 
 import json
@@ -32,7 +32,7 @@ def free_port() -> int:
 
 
 def rank_main(is_torchs_own: bool) -> None:
-    """A rank: allocates, serves, and goes on until its standard input ends."""
+    """A rank: allocates, serves, and continues until its standard input ends."""
     import torch
     import torch.distributed as dist
     from torch.distributed import debug
@@ -62,7 +62,7 @@ def rank_main(is_torchs_own: bool) -> None:
 
 
 def measured(worker, torch, events: int) -> None:
-    """What answers cost a rank that has so many events, to standard error."""
+    """Prints the cost of answers for a rank with this many events, to standard error."""
     for _ in range(events // 2):
         torch.empty(512, dtype=torch.uint8, device="cuda")
 
@@ -181,7 +181,7 @@ def check(job: Job) -> None:
 
 
 def speed(job: Job) -> None:
-    """How often the whole table can be had."""
+    """How often the whole table can be fetched."""
     took = []
     for _ in range(50):
         time.sleep(0.1)

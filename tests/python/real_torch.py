@@ -30,7 +30,7 @@ def is_recording() -> bool:
 
 
 def a_block(folder: Path) -> None:
-    # Nothing of torch was used before: its allocator is not there yet.
+    # Nothing of torch was used before: its allocator does not exist yet.
     with vramscope.record(folder / "run.pickle", max_entries=1000) as recording:
         kept = work()
         live = vramscope.open(torch.cuda.memory._snapshot())

@@ -1,4 +1,4 @@
-"""The book's blocks of Python run, and give what it says: a comment that begins with an arrow is the value of its line.
+"""The book's Python blocks run with the documented results: a comment that begins with an arrow is the value of its line.
 
 Blocks marked ``python`` are run in order, those of a chapter in one namespace, beside the samples. Those marked
 ``python,norun`` need a GPU, torch or another program, and only have to be Python.
@@ -21,13 +21,13 @@ _BLOCK = re.compile(r"^```(python|python,norun)\n(.*?)^```$", re.DOTALL | re.MUL
 
 
 def blocks(chapter: Path) -> List[Tuple[str, str]]:
-    """What each block of a chapter is marked as, and the block, behind as many empty lines as it has lines above."""
+    """The mark of each block of a chapter, and the block, after as many empty lines as there are lines above it."""
     text = chapter.read_text(encoding="utf-8")
     return [(found[1], "\n" * text.count("\n", 0, found.start(2)) + found[2]) for found in _BLOCK.finditer(text)]
 
 
 def run(code: str, name: str, names: Dict[str, Any]) -> None:
-    """Runs a block statement by statement, and compares the values that it tells."""
+    """Runs a block statement by statement, and compares the documented values."""
     lines = code.splitlines()
     for statement in ast.parse(code, name).body:
         told = lines[(statement.end_lineno or 1) - 1].partition("# → ")[2]

@@ -1,4 +1,5 @@
-"""The page of all ranks, over a debug server that has torch's words but no torch: ``real_debug_server.py`` has a real one."""
+"""The page of all ranks, over a debug server with torch's interface but without torch; ``real_debug_server.py`` has
+a real one."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ MIB = 1 << 20
 
 
 class Store:
-    """The job's store: as torch's, but for waiting."""
+    """The job's store: like torch's, but without waiting."""
 
     def __init__(self) -> None:
         self.values: Dict[str, bytes] = {}
@@ -292,14 +293,14 @@ def test_known_names_are_served(job: Job) -> None:
 def test_ranks_answer_only_with_the_key(job: Job) -> None:
     job.active = [MIB, MIB]
     pages = job.join(2)
-    # Whoever sees the store, which torch's own page shows, does not see the key.
+    # The store, which torch's own page shows, does not contain the key.
     assert sorted(job.store.values) == ["rank0", "rank1"]
     for query in ("", "key=", "key=guess", "key=%F0%9F%98%80"):
         for handler in job.handlers.values():
             exchange = Exchange(query)
             handler(exchange, exchange)
             assert exchange.status == 403 and exchange.content == b"only this job's front end may ask"
-    # Started anew, all have a new one.
+    # After a restart, all have a new one.
     again = job.join(2)
     assert again[0]._key != pages[0]._key
     assert Front(again).table()["ranks"][1]["problem"] is None
@@ -333,7 +334,7 @@ def test_ranks_that_are_gone_or_never_came_say_so(job: Job) -> None:
     job.servers[2].shutdown()
     job.servers[2].server_close()
     assert front.table()["ranks"][1]["problem"].startswith("rank 1 cannot be reached: ")
-    # It was started again, at another address; one that answers for another rank is told.
+    # It was restarted at another address; a server that answers for another rank is reported.
     job.serve(1)
     assert front.table()["ranks"][1]["problem"] is None
     assert front.page._ranks is not None

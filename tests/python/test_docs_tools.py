@@ -1,4 +1,4 @@
-"""Docs tools, with the real tools: what they build has the element, its snapshot and its pictures."""
+"""Docs tools, with the real tools: their output has the element, its snapshot and its pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking whether a program would fit: with a torch that is only a name, and with a real one if there is one."""
+"""Whether a program would fit: with a torch that is only a name, and with a real one if available."""
 
 from __future__ import annotations
 

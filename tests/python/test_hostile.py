@@ -14,7 +14,7 @@ TRAINING = (FIXTURES / "torch-2.15.0" / "training.pickle").read_bytes()
 
 
 def use(data: bytes) -> None:
-    """Asks all that can be asked; a refusal is an answer."""
+    """Asks all questions; a refusal counts as an answer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", vramscope.DamageWarning)
         try:

@@ -29,7 +29,7 @@ def run() -> vramscope.Snapshot:
 
 
 def without_nonce(page: str) -> str:
-    """The page without what is another one each time."""
+    """The page without the parts that differ each time."""
     return _NONCE.sub("", page)
 
 

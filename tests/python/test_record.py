@@ -1,4 +1,4 @@
-"""Recording over a torch that only remembers what it was told."""
+"""Recording over a torch that only remembers its calls."""
 
 from __future__ import annotations
 

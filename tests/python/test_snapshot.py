@@ -1,4 +1,4 @@
-"""Answers are the command line's, and so are the words of failures."""
+"""Answers are the command line's, and so are error messages."""
 
 from __future__ import annotations
 

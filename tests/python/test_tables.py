@@ -1,4 +1,4 @@
-"""Tables reach other libraries whole, and as Parquet would bring them."""
+"""Tables reach other libraries complete, with the same content as through Parquet."""
 
 from __future__ import annotations
 

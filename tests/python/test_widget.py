@@ -28,7 +28,7 @@ def new(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def page_with(viewer: Any, shared: str) -> str:
-    """What `widget.js` makes of the page that all share, as far as it is that of `to_html`."""
+    """The page that `widget.js` builds from the shared one, as far as it equals that of `to_html`."""
     data = base64.b64encode(viewer._file).decode()
     file = f'<script type="application/octet-stream" data-file="{viewer._file_name}">{data}</script>'
     page = shared.replace("<html", f'<html data-place="{viewer.place}"', 1)

@@ -1,8 +1,8 @@
-"""Runs a command over the stand-in alone, without the recorder of `vramscope dry-run`, which has started this.
+"""Runs a command over only the stand-in, without the recorder of `vramscope dry-run`, which has started this.
 
     python inside.py CODE COMMAND...
 
-CODE is a file for the command's exit code: that of `vramscope dry-run` tells that it has recorded nothing itself.
+CODE is a file for the command's exit code: that of `vramscope dry-run` only says that it has recorded nothing itself.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Runs what the recipes in the book say, with the real frameworks, over the runtime of `vramscope dry-run`.
+"""Runs the recipes in the book, with the real frameworks, over the runtime of `vramscope dry-run`.
 
     python run.py VRAMSCOPE [NAME...]
 
@@ -39,7 +39,7 @@ RECIPES = [
 
 
 def recorded(vramscope, folder, options, program):
-    """Records a program in a folder. Returns what it and `record` said."""
+    """Records a program in a folder. Returns its output and that of `record`."""
     command = [vramscope, "dry-run", "--", sys.executable, HERE / "inside.py", "code"]
     command += [vramscope, "record", "--quiet", "-o", "out", *options, "--", *program]
     # Ray, DeepSpeed and others write into the home folder.

@@ -10,6 +10,7 @@ use vramscope_record::snapshot::Report;
 
 use crate::{FileSymbols, LogFile};
 
+/// Why a raw log could not be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
     #[error("{0}")]

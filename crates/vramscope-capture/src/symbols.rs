@@ -32,6 +32,7 @@ const MAX_MODULES: usize = 4096;
 /// Maximum number of cached addresses; a full cache is emptied.
 const MAX_ADDRESSES: usize = 1 << 20;
 
+/// Names addresses from the files of modules and from perf maps.
 pub struct FileSymbols {
     search_paths: SearchPaths,
     perf_map: Option<PerfMap>,

@@ -17,6 +17,7 @@ pub enum Basis {
     Guessed,
 }
 
+/// A value that only a real card's libraries know, and how far it can be trusted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Invented {
     /// What the value is, in words for users.

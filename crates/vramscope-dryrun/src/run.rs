@@ -42,6 +42,7 @@ pub enum Output {
     File(PathBuf),
 }
 
+/// The settings of a dry run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The device that the program sees.

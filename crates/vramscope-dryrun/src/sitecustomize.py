@@ -1,8 +1,8 @@
-"""Has torch record from the moment when a process first uses CUDA, and writes its snapshot at the end.
+"""Makes torch record from a process's first use of CUDA, and writes its snapshot at the end.
 
-`vramscope dry-run` puts this before a program. Each process that used CUDA writes PID.pickle into the folder of the run: when it
+`vramscope dry-run` loads this before a program. Each process that used CUDA writes PID.pickle into the run's folder: when it
 ends, at the first request that fails, at SIGTERM, and before the program itself starts or ends a recording, which would
-lose what was recorded. Of these the one with the highest peak stays.
+discard this one. The file with the highest peak is kept.
 """
 
 import importlib.abc
@@ -19,7 +19,7 @@ class Recorder:
         self.torch, self.kept, self.restarted, self.failed = torch, None, False, False
 
     def start(self):
-        """CUDA is there: everything is recorded from now on."""
+        """CUDA is initialised: everything is recorded from now on."""
         import atexit
         import signal
         import threading
@@ -41,10 +41,10 @@ class Recorder:
         self.record("all", context="all", stacks="python", max_entries=1_000_000)
 
     def programs_own(self, enabled="all", *arguments, **named):
-        """The program records by itself: its file is as on a card, and ours goes on where its recording ends."""
+        """The program records by itself: its file is as on a card, and ours continues where its recording ends."""
         self.keep("recorder")
         self.restarted = True
-        # What stood before it is not in its file on a card.
+        # On a card, its file has nothing from before its recording.
         self.record(None)
         self.record(enabled, *arguments, **named)
         if enabled is None or enabled is False:
@@ -53,7 +53,7 @@ class Recorder:
     def at_failure(self, *_):
         if not self.failed:
             self.keep("oom")
-        # Where this ends the program, all that was live is freed before its end.
+        # If this ends the program, all live memory is freed before its end.
         self.failed = True
 
     def at_sigterm(self, number, _):
@@ -78,7 +78,7 @@ class Recorder:
             return
         peaks = self.peaks()
         highest = max((active for active, _, _ in peaks.values()), default=0)
-        # What is recorded now does not tell of this peak, or tells of its end as well.
+        # The current recording does not contain this peak, or also contains its end.
         if (self.restarted or self.failed) and self.kept is not None and highest <= self.kept:
             return
         import ctypes
@@ -109,7 +109,7 @@ class Recorder:
 
 
 class Peers:
-    """Ranks that this process is not: each says what this one says."""
+    """The other ranks: each contributes the same as this one."""
 
     def __init__(self, distributed):
         self.distributed = distributed
@@ -118,7 +118,7 @@ class Peers:
             plain = getattr(distributed.distributed_c10d, name)
             for module in (distributed, distributed.distributed_c10d):
                 setattr(module, name, self.without_gloo(plain))
-        # DDP compares the ranks' models, which are alike by definition; the answers would be kernels' (torch 2.15).
+        # DDP compares the ranks' models, which are equal by definition; kernels would compute the answers (torch 2.15).
         distributed._verify_params_across_processes = lambda *_, **__: True
         handlers = sys.modules["torch.distributed.rendezvous"]._rendezvous_handlers
         handlers["env"] = handlers["tcp"] = self.meet
@@ -168,19 +168,19 @@ class Peers:
             def delete_key(self, key):
                 return self.values.pop(key, None) is not None
 
-        # torch's side holds it, but without this one it has no methods.
+        # torch holds the C++ object, but without this one it has no methods.
         self.store = Store()
         yield self.store, int(os.environ["RANK"]), world
 
 
 def unusable(why):
-    """Tells the command, which says so if nothing was recorded."""
+    """Notes it for the command, which reports it if nothing was recorded."""
     with open(os.path.join(FOLDER, f"{os.getpid()}.unusable"), "w") as file:
         file.write(why)
 
 
 def prepare_torch(spec):
-    """Tells the stand-in for which CUDA, cuDNN and NCCL this torch was built, before it is loaded."""
+    """Passes the versions of CUDA, cuDNN and NCCL for which this torch was built to the stand-in, before it is loaded."""
     with open(os.path.join(os.path.dirname(spec.origin), "version.py")) as file:
         text = file.read()
 
@@ -240,7 +240,7 @@ def prepare_weights(module):
 
 
 def prepare_generation(module):
-    """Whether a text has ended would be read from the device, and be invented: each goes on to its greatest length."""
+    """Whether a text has ended would be read from the device, and so be invented: each continues to its maximum length."""
     is_longest = [False]
     mixin, criterion = module.GenerationMixin, module.MaxLengthCriteria
     plain_has, plain_call = mixin._has_unfinished_sequences, criterion.__call__
@@ -298,7 +298,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def go_on():
-    """The sitecustomize of the user's own, which this one hides."""
+    """The user's own sitecustomize, which this one hides."""
     here = os.path.dirname(os.path.abspath(__file__))
     kept, sys.path[:] = sys.path[:], [folder for folder in sys.path if os.path.abspath(folder) != here]
     mine = sys.modules.pop("sitecustomize")
@@ -308,7 +308,7 @@ def go_on():
         pass
     finally:
         sys.path[:] = kept
-        # Who imports this one looks for it there.
+        # Importers of this module look for it there.
         sys.modules.setdefault("sitecustomize", mine)
 
 

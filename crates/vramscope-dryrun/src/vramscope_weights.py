@@ -1,8 +1,9 @@
-"""Lets `from_pretrained` of transformers and diffusers load weights that are not there.
+"""Lets `from_pretrained` of transformers and diffusers load weights that do not exist.
 
-A dry run needs their names, shapes and types alone. Where a folder (or the hub's cache) has a configuration and no weights, a file takes
-their place that has a header and, after it, a hole: it is as long as the weights are and takes no room. Its header is that
-of the model which the configuration describes, or of a file of weights that was cut off after its own. All else is the library's own loading.
+A dry run only needs their names, shapes and types. If a folder (or the hub's cache) has a configuration but no weights, a
+file with a header and a hole after it takes their place: it is as long as the weights but takes no space. The header is
+derived from the configuration's model, or comes from a file of weights that is cut off after it. The rest is the library's
+own loading.
 """
 
 import copy
@@ -35,7 +36,7 @@ TYPES = {
 
 
 def prepare(module):
-    """Before each model's own way of loading, weights are put where there are none."""
+    """Provides missing weights before each model's own way of loading."""
     is_diffusers = module.__name__.startswith("diffusers")
     base = module.ModelMixin if is_diffusers else module.PreTrainedModel
     of_configuration = of_diffusers if is_diffusers else of_transformers
@@ -88,7 +89,7 @@ def with_weights(path, name, model, named):
 
 
 def cached(name, below, named):
-    """The folder of a model that the hub's cache has, if only with its configuration."""
+    """The folder of a model in the hub's cache, even if that has only its configuration."""
     from huggingface_hub import try_to_load_from_cache
 
     file = "/".join(filter(None, [below, "config.json"]))
@@ -99,7 +100,7 @@ def cached(name, below, named):
 
 
 def has_weights(folder):
-    """Whether all weights of a folder are there."""
+    """Whether a folder has all of its weights."""
     for file in glob.glob(os.path.join(folder, "*.index.json")):
         with open(file) as index:
             shards = set(json.load(index).get("weight_map", {}).values())
@@ -108,7 +109,7 @@ def has_weights(folder):
 
 
 def of_transformers(cls, arguments, named, folder):
-    """The model on the device that has no memory, and the type of its weights."""
+    """The model on the meta device, which has no memory, and the type of its weights."""
     import torch
 
     config = named.get("config")
@@ -133,13 +134,13 @@ def of_diffusers(cls, _, named, folder):
 
 
 def refuse_quantised(quantised, folder):
-    """What a quantised file holds is not in the configuration."""
+    """The content of a quantised file is not in the configuration."""
     if quantised is not None:
         raise OSError(f"vramscope dry-run: the weights of {folder} are quantised: what their files hold is told by their headers alone (the book says how to get them)")
 
 
 def shards_of(model, dtype):
-    """The entries of files with this model's weights; those that two names share are there once."""
+    """The entries of files with this model's weights; weights shared by two names occur once."""
     shards, end, seen = [{}], 0, set()
     for name, tensor in model.state_dict(keep_vars=True).items():
         if id(tensor) in seen:

@@ -39,6 +39,7 @@ pub struct Settings {
     pub with_source: bool,
 }
 
+/// The frames to record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stacks {
     /// Frames of Python, C++ and the system: memory of the backward pass has no Python frames.

@@ -18,7 +18,7 @@ BUFFER_BYTES = 1 << 20
 
 
 def library():
-    """Loads libcupti of torch's wheels, else that of the system."""
+    """Loads libcupti from torch's wheels, or else the system's."""
     folders = [folder for folder in sys.path if os.path.isdir(folder)]
     patterns = ["nvidia/*/lib/libcupti.so.*", "nvidia/cuda_cupti/lib/libcupti.so.*"]
     found = [path for folder in folders for pattern in patterns for path in glob.glob(os.path.join(folder, pattern))]

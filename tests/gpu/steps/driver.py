@@ -7,7 +7,7 @@ import time
 
 MIB = 1 << 20
 
-# CUpointer_attribute: those that the injected library asks for (`inject/src/hooks/events.rs`), in its order.
+# CUpointer_attribute: those that the injected library queries (`inject/src/hooks/events.rs`), in its order.
 ATTRIBUTES = {
     "device": (9, ctypes.c_int),
     "context": (1, ctypes.c_uint64),
@@ -209,6 +209,6 @@ def version():
 
 
 def tell(answers):
-    """Prints what the step found."""
+    """Prints the step's findings."""
     json.dump(answers, sys.stdout, default=str)
     print()

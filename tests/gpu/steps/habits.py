@@ -1,6 +1,6 @@
-"""What a driver does where CUDA's documentation leaves it open: the keys of `crates/fakecuda/habits.json`.
+"""A driver's behaviour where CUDA's documentation leaves it open: the keys of `crates/fakecuda/habits.json`.
 
-`habits.py` runs each group in a process of its own, as a wrong call may spoil a context, and prints one JSON object.
+`habits.py` runs each group in a separate process, as a wrong call may corrupt a context, and prints one JSON object.
 `habits.py GROUP` runs one of them.
 """
 
@@ -98,7 +98,7 @@ def twice():
 
 
 def reset():
-    """What is left of mapped memory and of the default pool's after the primary context was reset."""
+    """What is left of mapped memory and of the default pool after the primary context was reset."""
     page, most = driver.granularity(), 512 * MIB
     pool, before = driver.default_pool(), driver.memory()["free"]
     driver.alloc_async(64 * MIB)

@@ -43,8 +43,8 @@ def kinds():
 
 
 def chunks(blocks):
-    """Distinct mappings of live memory, (address, bytes): start to size. The driver names the one that a block begins in;
-    those after it are taken to be as large, as in the recorder's `space/chunks.rs`."""
+    """Distinct mappings of live memory, (address, bytes): start to size. The driver reports the one in which a block
+    begins; the following ones are assumed to be as large, as in the recorder's `space/chunks.rs`."""
     found = {}
     for address, size in blocks:
         one = driver.attributes(address)
@@ -55,7 +55,7 @@ def chunks(blocks):
 
 
 def sums():
-    """G3: mappings of live pool memory against what the pool reserves, and against the device's free memory."""
+    """G3: mappings of live pool memory compared with the pool's reserved memory, and with the device's free memory."""
     pool, moments, live = driver.default_pool(), [], []
     empty = driver.memory()["free"]
 
@@ -90,7 +90,7 @@ def sums():
 
 
 def pages():
-    """G5: small allocations share a page, which goes with the last of them."""
+    """G5: small allocations share a page, which is unmapped with the last of them."""
     driver.alloc(1 << 20)
     before = driver.memory()["free"]
     live = [(driver.alloc(777), 777) for _ in range(20)]
@@ -104,7 +104,7 @@ def pages():
 
 
 def neighbours():
-    """G6: a mapping does not change when its neighbour goes."""
+    """G6: a mapping does not change when its neighbour is removed."""
     a, b, c = (driver.alloc_async(40 * MIB) for _ in range(3))
     before = driver.attributes(b)
     driver.free_async(a)

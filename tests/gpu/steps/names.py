@@ -1,4 +1,4 @@
-"""G1: what `cuGetProcAddress` gives for each hooked function: `names.py NAME…`. Asked are all versions and flags that
+"""G1: the results of `cuGetProcAddress` for each hooked function: `names.py NAME…`. Tests all versions and flags that
 programs use; each answer is compared with `dlsym` and `dladdr` of all variants of the name."""
 
 import ctypes

@@ -8,9 +8,9 @@
     rank                          one rank of two, with gloo
     profiled                      native, with torch.profiler around it
     device-ranges                 ranges on two streams
-    emitted                       ranges that torch itself gives to its operators, and a decorated function
+    emitted                       ranges that torch itself adds for its operators, and a decorated function
 
-Writes what torch's allocator holds (its own segments), losses, and CUPTI's records.
+Writes torch's own segments, losses, and CUPTI's records.
 """
 
 import contextlib

@@ -1,5 +1,5 @@
-"""Snapshots of PyTorch's own recorder: `torch_snapshots.py MODE OUT`, which writes OUT.pickle and, as OUT.json, what PyTorch's
-counters say at that moment.
+"""Snapshots of PyTorch's own recorder: `torch_snapshots.py MODE OUT`, which writes OUT.pickle and, as OUT.json, PyTorch's
+counters at that moment.
 
     training     steps of a small transformer, with all frames
     expandable   the same with expandable segments

@@ -1,4 +1,4 @@
-"""TRL: preferences, with a model of reference."""
+"""TRL: preferences, with a reference model."""
 from small import model, tokenizer
 from datasets import Dataset
 from trl import DPOConfig, DPOTrainer

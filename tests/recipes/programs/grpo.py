@@ -1,10 +1,10 @@
-"""TRL: GRPO, whose completions are given: what is generated over the stand-in has no end."""
+"""TRL: GRPO with given completions, as generation over the stand-in would not end."""
 from small import model, tokenizer
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer import grpo_trainer
 
-# Of values that nobody computed there is no smallest one that is a number.
+# These values are not computed: there is no smallest number among them.
 grpo_trainer.nanmin = grpo_trainer.nanmax = lambda values: values.sum()
 
 rows = Dataset.from_list([{"prompt": "a b c"}] * 16)

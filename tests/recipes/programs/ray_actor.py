@@ -1,4 +1,4 @@
-"""Ray: an actor in a process of its own trains."""
+"""Ray: an actor in a separate process trains."""
 import ray
 
 ray.init(num_cpus=1, include_dashboard=False)

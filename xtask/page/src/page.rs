@@ -13,6 +13,7 @@ use crate::process::{root, run, target_dir};
 use crate::toolchain::{self, Toolchain};
 use crate::{fingerprint, samples};
 
+/// A way to build the page.
 #[derive(Clone, Copy)]
 pub struct Profile {
     /// The profile's name in the workspace's `Cargo.toml`.

@@ -49,6 +49,7 @@ listed! {
         Lifetime,
         /// Number of steps that began while it was live.
         AgeSteps,
+        /// The stream's number.
         Stream,
         /// The memory pool.
         Pool,
@@ -56,6 +57,7 @@ listed! {
         Category,
         /// The innermost annotated range around its alloc event.
         Annotation,
+        /// The metadata that the program attached.
         Metadata,
         /// The region compiled by `torch.compile`.
         Compile,

@@ -1,7 +1,7 @@
 """A torch that allocates nothing, but behaves as torch does where the recorder touches it.
 
-FAKE_TORCH chooses the build: cuda (as of 2.15), cpu, hip, xpu, old (2.0), async (cudaMallocAsync), npu. What the recorder
-was told is in `torch.calls`.
+FAKE_TORCH chooses the build: cuda (as of 2.15), cpu, hip, xpu, old (2.0), async (cudaMallocAsync), npu. The recorder's
+arguments are in `torch.calls`.
 """
 
 import os
@@ -29,7 +29,7 @@ def _attach(observer):
 
 
 def _unwind(**_):
-    """The first stack of C++ looks at all libraries, and complains."""
+    """The first C++ stack inspects all libraries, and warns."""
     warnings.warn("Unsupported unwinding pattern: made up")
 
 
@@ -48,7 +48,7 @@ class OutOfMemoryError(RuntimeError):
 
 
 def use(fail=False):
-    """Allocates, or has a request fail."""
+    """Allocates, or makes a request fail."""
     global events, live
     cuda._lazy_init()
     if fail:

@@ -1,4 +1,4 @@
-"""A group of processes that is told its rank."""
+"""A group of processes whose rank is given."""
 
 _rank = None
 
