@@ -201,7 +201,7 @@ fn faults_are_told_in_the_element() {
         fault.as_str().unwrap().to_owned()
     };
     let message = fails(&mut host, "'broken.pickle'");
-    assert!(message.contains("no memory snapshot"), "{message}");
+    assert!(message.contains("not a memory snapshot"), "{message}");
     // The page reports it, too, with advice.
     host.page
         .wait_for(

@@ -219,7 +219,7 @@ fn its_faults_are_told_in_the_element() {
     let told = "told.find(([type]) => type === 'error')?.[1].message";
     let told = host.page.wait_for(told, PATIENCE).unwrap();
     assert!(
-        told.as_str().unwrap().contains("no memory snapshot"),
+        told.as_str().unwrap().contains("not a memory snapshot"),
         "{told}"
     );
 }

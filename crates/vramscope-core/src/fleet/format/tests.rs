@@ -49,8 +49,8 @@ fn what_is_no_fleet_is_told_apart() {
         assert!(error.contains(expected), "{error}");
     };
     let file = encode(&Fleet::default());
-    is(b"", "no memory snapshot");
-    is(b"\x93vram\r\n\n\x01", "no memory snapshot");
+    is(b"", "not a memory snapshot");
+    is(b"\x93vram\r\n\n\x01", "not a memory snapshot");
     is(&file[..8], "ends early");
     is(&[&FLEET[..], &[VERSION + 1]].concat(), "version 2");
     is(&file[..file.len() - 1], "zlib");
