@@ -24,7 +24,7 @@ const MOST_ROWS: usize = 100;
 pub(super) fn nothing() -> protocol::Failure {
     protocol::Failure {
         message: format!(
-            "This is no memory snapshot. {}",
+            "This is not a memory snapshot. {}",
             NOTHING.trim_end_matches('.')
         ),
         advice: "Open a snapshot, or the text of an out-of-memory error from its first line on: whole logs will do.".to_owned(),
