@@ -33,8 +33,11 @@ use crate::subject::Subject;
 const GROUP_ROWS: usize = 1 << 17;
 /// Most bytes of text in a row group, before the last row.
 const GROUP_TEXT_BYTES: usize = 64 << 20;
-/// Most bytes of a dictionary of numbers: if more of them differ, they are shorter as differences.
-const NUMBERS_BYTES: usize = 64 << 10;
+/// Most bytes of a dictionary of sizes, and of addresses. Beyond that, differences take less space.
+const SIZES_BYTES: usize = 2 << 10;
+const ADDRESSES_BYTES: usize = 128 << 10;
+/// The number of rows after which the size of a dictionary is checked.
+const BATCH_ROWS: usize = 128;
 /// The fastest level: values are encoded before, and the next levels take longer than they save.
 const ZSTD_LEVEL: i32 = 1;
 
@@ -193,21 +196,22 @@ fn properties(
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
+        .set_write_batch_size(BATCH_ROWS)
         .set_data_page_row_count_limit(GROUP_ROWS)
         .set_data_page_size_limit(usize::MAX)
-        .set_dictionary_page_size_limit(usize::MAX)
         .set_key_value_metadata(metadata);
     for field in columns.iter().map(Column::field) {
         let path = ColumnPath::from(field.typed_name());
-        properties = match field.kind {
-            Kind::Number | Kind::TimeUs => properties
-                .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
-            Kind::Bytes | Kind::Address => properties
-                .set_column_dictionary_page_size_limit(path.clone(), NUMBERS_BYTES)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
-            Kind::Text | Kind::Flag => properties,
+        let dictionary_bytes = match field.kind {
+            Kind::Text | Kind::Flag => continue,
+            Kind::Number | Kind::TimeUs => 0,
+            Kind::Bytes => SIZES_BYTES,
+            Kind::Address => ADDRESSES_BYTES,
         };
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), dictionary_bytes > 0)
+            .set_column_dictionary_page_size_limit(path.clone(), dictionary_bytes)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
     }
     Ok(properties.build())
 }
