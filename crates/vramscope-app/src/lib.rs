@@ -7,7 +7,6 @@
 //! - [`browser`]: files, addresses, clipboard, clock;
 //! - [`engine`]: the page's access to workers: one [`engine::Session`] per open file;
 //! - [`canvas`]: draws on canvases: the worker's pictures, and axes and outlines around them;
-//! - `saving`: saved pictures of views that are tables and texts;
 //! - [`state`]: the page's state, and how actions change it;
 //! - [`mini`]: the first picture of an embedded viewer;
 //! - [`components`]: the elements of the page, rendered from the state.
@@ -33,8 +32,6 @@ pub mod browser;
 pub mod engine;
 
 pub mod canvas;
-
-mod saving;
 
 pub mod state;
 

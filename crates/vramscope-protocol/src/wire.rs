@@ -1,33 +1,33 @@
-//! Messages as bytes: every value in the order of its type, without names.
+//! Messages as bytes, in postcard's format: every value in the order of its type, without names.
 //!
-//! Page and worker are the same module, so both know what comes next. Reading never stops half-way: what is not there
-//! is read as zeros, and said at the end. So the code for each type has no way out but its end, and stays small.
-//!
-//! Numbers are of fixed width, lowest byte first. A list, map or text begins with its length, an `Option` with a byte,
-//! an enum with the number of its variant (`u32`). All texts of files come to the page in replies: here they are made
-//! harmless. Left out: types that say themselves what they hold, such as JSON's values.
+//! The page and its workers are built together, so each knows what comes next. Types that say themselves what they hold,
+//! such as JSON's values, are left out of the protocol.
 
-mod read;
+mod harmless;
 #[cfg(test)]
 mod tests;
-mod write;
 
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Serialize, de, ser};
 
-use read::Reader;
-use write::Writer;
+use harmless::Harmless;
 
 /// A message to a worker.
 pub fn to_bytes<T: Serialize>(message: &T) -> Vec<u8> {
-    Writer::plain().written(message)
+    postcard::to_allocvec(message).unwrap_or_else(not_plain)
 }
 
-/// A message to the page, in whose texts invisible characters stand as escapes.
+/// A message to the page, in whose texts invisible characters stand as escapes: all texts of files come to the page in
+/// replies.
 pub fn reply_bytes<T: Serialize>(message: &T) -> Vec<u8> {
-    Writer::harmless().written(message)
+    to_bytes(&Harmless(message))
+}
+
+/// Only types whose length is not known before they are written cannot be written; the tests write each.
+fn not_plain(error: postcard::Error) -> Vec<u8> {
+    unreachable!("a message is plain data: {error}")
 }
 
 /// A message from bytes.
@@ -35,12 +35,9 @@ pub fn reply_bytes<T: Serialize>(message: &T) -> Vec<u8> {
 /// # Errors
 /// If they are no such message, which only happens if page and worker are of different versions.
 pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
-    let mut reader = Reader::new(bytes);
-    let Ok(message) = T::deserialize(&mut reader);
-    if reader.is_at_end() {
-        Ok(message)
-    } else {
-        Err(Unreadable)
+    match postcard::take_from_bytes(bytes) {
+        Ok((message, [])) => Ok(message),
+        Ok(_) | Err(_) => Err(Unreadable),
     }
 }
 
@@ -51,34 +48,5 @@ pub struct Unreadable;
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a message that cannot be read")
-    }
-}
-
-/// The error that neither writing nor reading has.
-#[derive(Debug)]
-enum Never {}
-
-impl fmt::Display for Never {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {}
-    }
-}
-
-impl std::error::Error for Never {}
-
-/// What a type of the protocol that finds faults itself would call. None does: each is a plain record or enum.
-fn not_plain() -> ! {
-    unreachable!("types of the protocol are plain data")
-}
-
-impl ser::Error for Never {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        not_plain()
-    }
-}
-
-impl de::Error for Never {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        not_plain()
     }
 }

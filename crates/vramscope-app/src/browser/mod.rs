@@ -12,6 +12,7 @@ pub mod frame;
 pub mod history;
 pub mod kept;
 pub mod live;
+pub mod png;
 pub mod url;
 
 pub use vramscope_protocol::error_text;

@@ -14,13 +14,11 @@ mod painter;
 mod picture;
 mod placement;
 mod plot_area;
-mod probe;
 mod timeline;
 
 pub(crate) use bitmap::show_bitmap;
 pub(crate) use painter::{FONT, draw_scene};
 pub use plot_area::PlotArea;
-pub(crate) use probe::{Probe, pixels_of};
 pub use timeline::TimelineCanvas;
 
 use wasm_bindgen::JsCast;

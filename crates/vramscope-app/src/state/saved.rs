@@ -21,24 +21,17 @@ pub enum Saved {
 }
 
 impl Saved {
-    /// The question for a picture of the visible view. `None` for tables and texts, for the allocator zoomed in,
-    /// since its pictures show all segments, and where there is more than such pictures show: what the user
-    /// marked, or a flame graph below.
+    /// The question for a picture of the visible view, without what the user marked in it; `None` for tables and texts.
     #[must_use]
     pub fn of(state: &State, sheet: Sheet) -> Option<Self> {
         let (tab, file) = (state.tab()?, state.file()?);
         let (facts, device) = (file.facts()?, file.view()?);
         let view = match state.view {
-            ViewKind::Timeline | ViewKind::Segments | ViewKind::Map | ViewKind::Allocator
-                if has_marks(device) || state.is_split() =>
-            {
-                return None;
-            }
             ViewKind::Timeline | ViewKind::Segments | ViewKind::Map => {
                 let picture = state.view.picture()?;
                 View::OverTime(over_time(state, (file, facts, device), picture)?)
             }
-            ViewKind::Allocator => View::Allocator(allocator(state, facts, device)?),
+            ViewKind::Allocator => View::Allocator(allocator(state, facts, device)),
             ViewKind::Flame => View::Flame(flame(state)?),
             ViewKind::Compare => return comparison(state, tab.id, sheet),
             ViewKind::Overview | ViewKind::Table | ViewKind::WhatIf | ViewKind::Facts => {
@@ -54,11 +47,6 @@ impl Saved {
             replay: (state.view.picture()).and_then(|picture| state.choices.drawn_replay(picture)),
         }))
     }
-}
-
-/// Whether the page draws something over a picture of memory that the user chose there: an outline or a range.
-fn has_marks(device: &DeviceView) -> bool {
-    device.pinned_thing().is_some() || device.range.is_some()
 }
 
 fn over_time(
@@ -83,12 +71,12 @@ fn over_time(
     })
 }
 
-fn allocator(state: &State, facts: &DeviceFacts, device: &DeviceView) -> Option<AllocatorView> {
+fn allocator(state: &State, facts: &DeviceFacts, device: &DeviceView) -> AllocatorView {
     let moment = device.cursor_moment().unwrap_or(facts.peak_moment);
-    (state.choices.allocator.zoom <= 1.0).then_some(AllocatorView {
+    AllocatorView {
         moment: moment.min(facts.events),
         colour_by: state.colours(),
-    })
+    }
 }
 
 fn flame(state: &State) -> Option<FlameView> {

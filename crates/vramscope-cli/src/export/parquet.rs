@@ -1,17 +1,12 @@
 //! Tables as Parquet, for DuckDB, pandas and Spark: flat, every column nullable.
 //!
-//! Numbers and sizes are signed 64-bit integers (a size beyond 2^63 - 1, which only a damaged file has, is capped at
-//! that), addresses unsigned ones, times UTC timestamps in µs: `time_us` is called `time` here. Repeated values use a
-//! dictionary, other numbers are stored as differences. Pages are compressed with zstd. A row group ends after a number
-//! of rows or amount of text, which bounds the memory used; for long tables only one column of a group is in memory.
-//!
-//! The columns are encoded here (`encoding`), because it is known in advance what repeats: the library would look up
-//! each value again. The library writes the pages' headers and the file's metadata.
+//! Numbers and sizes are signed 64-bit integers (a size beyond 2^63 - 1, which only a damaged file has, is cut
+//! to that), addresses unsigned ones, times UTC timestamps in µs: `time_us` is called `time` here. Texts, sizes and
+//! addresses are in dictionaries while few of them differ, other numbers are stored as differences. Pages are compressed
+//! with zstd. A row group ends after so many rows or so much text, which is all that is held in memory; of long tables it
+//! is one column of a group.
 
 mod column;
-mod dictionary;
-mod encoding;
-mod pages;
 
 use std::io::{self, Write};
 use std::mem;
@@ -19,27 +14,31 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::basic::{
-    Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel,
+    Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel,
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use vramscope_core::tables::{Cells, Field, Kind, Piece, Table, Value};
 
 pub(crate) use self::column::Column;
-use self::pages::Packer;
 use super::tables::for_each_piece;
 use super::{WRITER, damage_lines, failed};
 use crate::failure::Failure;
 use crate::subject::Subject;
 
-/// Maximum number of rows in a row group.
+/// Most rows of a row group.
 const GROUP_ROWS: usize = 1 << 17;
-/// Bytes of text after which a row group ends.
+/// Most bytes of text in a row group, before the last row.
 const GROUP_TEXT_BYTES: usize = 64 << 20;
-/// The fastest level: values are already encoded, and higher levels take longer than they save.
+/// Most bytes of a dictionary of sizes, and of addresses. Beyond that, differences take less space.
+const SIZES_BYTES: usize = 2 << 10;
+const ADDRESSES_BYTES: usize = 128 << 10;
+/// The number of rows after which the size of a dictionary is checked.
+const BATCH_ROWS: usize = 128;
+/// The fastest level: values are encoded before, and the next levels take longer than they save.
 const ZSTD_LEVEL: i32 = 1;
 
 pub(crate) fn write(subject: &Subject, table: Table, out: &mut dyn Write) -> Result<(), Failure> {
@@ -56,7 +55,7 @@ fn damage(subject: &Subject) -> Option<Vec<KeyValue>> {
     (!lines.is_empty()).then(entry)
 }
 
-/// Rows fit their schema, so every error here is an output error.
+/// Rows fit their schema, so every error here is one of the output.
 fn broken(error: ParquetError) -> Failure {
     failed(match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
@@ -67,20 +66,19 @@ fn broken(error: ParquetError) -> Failure {
     })
 }
 
-/// A file into which rows are written.
+/// A file that rows are written into.
 pub(crate) struct TableFile<'a> {
     columns: Vec<Column<'a>>,
     rows: usize,
     text_bytes: usize,
-    packer: Packer,
-    /// The library requires a writer that may move to another thread, which `out` may not. So each row group is first
-    /// written into memory.
+    /// The library requires a writer that may move to another thread, which `out` may not. So each row group is
+    /// written into memory first.
     file: SerializedFileWriter<Vec<u8>>,
     out: &'a mut dyn Write,
 }
 
 impl<'a> TableFile<'a> {
-    /// Starts a file.
+    /// Begins a file.
     ///
     /// # Errors
     /// When the library refuses the columns.
@@ -90,22 +88,13 @@ impl<'a> TableFile<'a> {
         metadata: Option<Vec<KeyValue>>,
         out: &'a mut dyn Write,
     ) -> Result<Self, Failure> {
-        let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(broken)?;
-        // A row group is small enough to be read as a whole, so it needs no index.
-        let properties = WriterProperties::builder()
-            .set_created_by(WRITER.to_owned())
-            .set_compression(Compression::ZSTD(level))
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_offset_index_disabled(true)
-            .set_key_value_metadata(metadata)
-            .build();
+        let properties = properties(&columns, metadata).map_err(broken)?;
         let schema = schema(name, &columns).map_err(broken)?;
         let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties));
         Ok(Self {
             columns,
             rows: 0,
             text_bytes: 0,
-            packer: Packer::new(ZSTD_LEVEL).map_err(failed)?,
             file: file.map_err(broken)?,
             out,
         })
@@ -146,10 +135,10 @@ impl<'a> TableFile<'a> {
         })
     }
 
-    /// Writes the remaining rows, and the metadata.
+    /// Writes what is left, and the metadata.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// When it cannot be written.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         let rest = self.file.into_inner().map_err(broken)?;
@@ -166,15 +155,13 @@ impl<'a> TableFile<'a> {
         }
     }
 
-    /// Writes a row group, of rows that the columns already have or that are filled in from a long table: one column
-    /// after the other, so that at most one is in memory. Texts are in memory anyway.
+    /// Writes a row group, of rows that the columns have already or that are filled in from a long table: one column after
+    /// the other, so that no more than one is in memory. Its texts are in memory anyway.
     fn group(
         &mut self,
         rows: usize,
         table: Option<(&[Cells<'_>], Range<usize>)>,
     ) -> Result<(), Failure> {
-        let schema = self.file.schema_descr().columns().to_vec();
-        let mut schema = schema.into_iter();
         let mut group = self.file.next_row_group().map_err(broken)?;
         let mut cells = table.iter().flat_map(|(cells, _)| cells.iter());
         for column in &mut self.columns {
@@ -183,14 +170,13 @@ impl<'a> TableFile<'a> {
                 continue;
             }
             if let (Some(cells), Some((_, rows))) = (cells, &table) {
-                column.fill(cells, rows.clone(), &mut self.packer);
+                column.fill(cells, rows.clone());
             }
-            let Some(of_schema) = schema.next() else {
+            let Some(mut to) = group.next_column().map_err(broken)? else {
                 break;
             };
-            let chunk = column.chunk(rows, of_schema, &mut self.packer);
-            let (bytes, close) = chunk.map_err(broken)?;
-            group.append_column(&bytes, close).map_err(broken)?;
+            column.write(rows, &mut to).map_err(broken)?;
+            to.close().map_err(broken)?;
         }
         group.close().map_err(broken)?;
         self.file.flush().map_err(failed)?;
@@ -198,6 +184,36 @@ impl<'a> TableFile<'a> {
         self.file.inner_mut().clear();
         Ok(())
     }
+}
+
+fn properties(
+    columns: &[Column<'_>],
+    metadata: Option<Vec<KeyValue>>,
+) -> Result<WriterProperties, ParquetError> {
+    // A row group is small enough to be read as a whole: there is nothing to find within it.
+    let mut properties = WriterProperties::builder()
+        .set_created_by(WRITER.to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_write_batch_size(BATCH_ROWS)
+        .set_data_page_row_count_limit(GROUP_ROWS)
+        .set_data_page_size_limit(usize::MAX)
+        .set_key_value_metadata(metadata);
+    for field in columns.iter().map(Column::field) {
+        let path = ColumnPath::from(field.typed_name());
+        let dictionary_bytes = match field.kind {
+            Kind::Text | Kind::Flag => continue,
+            Kind::Number | Kind::TimeUs => 0,
+            Kind::Bytes => SIZES_BYTES,
+            Kind::Address => ADDRESSES_BYTES,
+        };
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), dictionary_bytes > 0)
+            .set_column_dictionary_page_size_limit(path.clone(), dictionary_bytes)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    Ok(properties.build())
 }
 
 fn schema(name: &str, columns: &[Column<'_>]) -> Result<Type, ParquetError> {

@@ -104,6 +104,7 @@ fn Items(props: &ShareMenuProps) -> Html {
             seen.save_png(name.clone(), move |worked| png_failed.set(!worked));
         })
     };
+    let is_picture = seen.is_picture();
     let on_svg = Callback::from(move |_: MouseEvent| seen.save_svg(format!("{pictured}.svg")));
     let link = permalink(state).map(|link| history::link(session.url(), &link.to_text()));
     html! {
@@ -113,9 +114,11 @@ fn Items(props: &ShareMenuProps) -> Html {
                 <CarryItem session={session.clone()} fragment={place.to_text()} />
             }
             { one_file_item(session.name(), name) }
-            <h3>{ "What is seen" }</h3>
-            { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
-            { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }
+            if is_picture {
+                <h3>{ "What is seen" }</h3>
+                { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
+                { item("Picture (SVG)", "text stays text; opens in drawing programs", Some(on_svg)) }
+            }
             if let Some(file) = file { <SnapshotItems file={file.clone()} session={session.clone()} name={name.clone()} flame={state.flame()} /> }
             if let Some(graphs) = state.tab().and_then(|tab| tab.graphs()) {
                 <h3>{ "Numbers" }</h3>

@@ -4,15 +4,15 @@ use vramscope_protocol::ThemeName;
 use wasm_bindgen::JsValue;
 use yew::UseReducerHandle;
 
-use crate::browser::download;
+use crate::browser::png::SVG_TYPE;
+use crate::browser::{download, png};
 use crate::components::commands::Commands;
 use crate::engine::Session;
-use crate::saving::{SVG_TYPE, save_png, svg_of};
 use crate::state::State;
 use crate::state::saved::Saved;
 use vramscope_view::plot::views::Sheet;
 
-/// The part of the page that is saved.
+/// The part of the page that has the view.
 const PICTURED: &str = "main > .view";
 
 /// Pixels of a PNG per CSS px at least, so that text is legible in a document.
@@ -29,10 +29,15 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Whether the view is a picture, not a table or text.
+    pub(super) fn is_picture(&self) -> bool {
+        self.question(1.0).is_some()
+    }
+
     /// Offers the view as an SVG file.
     pub(super) fn save_svg(&self, name: String) {
-        self.draw(screen_ratio(), move |drawn| {
-            if let Some((svg, _)) = drawn {
+        self.draw(screen_ratio(), move |svg| {
+            if let Some(svg) = svg {
                 download::save(&name, SVG_TYPE, &svg);
             }
         });
@@ -40,33 +45,38 @@ impl Seen {
 
     /// Offers the view as a PNG file. Calls `done` with whether that worked.
     pub(super) fn save_png(&self, name: String, done: impl FnOnce(bool) + 'static) {
-        let ratio = screen_ratio().max(LEAST_RATIO);
-        self.draw(ratio, move |drawn| match drawn {
-            Some((svg, missing_ratio)) => save_png(&svg, missing_ratio, name, done),
-            None => done(false),
+        self.draw(screen_ratio().max(LEAST_RATIO), move |svg| {
+            wasm_bindgen_futures::spawn_local(async move {
+                let blob = match svg {
+                    Some(svg) => png::of_svg(&svg).await.ok(),
+                    None => None,
+                };
+                if let Some(blob) = &blob {
+                    download::save_blob(&name, blob);
+                }
+                done(blob.is_some());
+            });
         });
     }
 
-    /// Calls `take` with the SVG, and with the pixels per px of it that make `pixel_ratio` pixels per CSS px;
-    /// with `None` if there is no picture.
-    fn draw(&self, pixel_ratio: f64, take: impl FnOnce(Option<(JsValue, f64)>) + 'static) {
-        let sheet = sheet(pixel_ratio, self.theme);
-        let wanted = sheet.and_then(|sheet| Saved::of(&self.state, sheet));
-        let drawn = |is_answered: bool, svg: JsValue| is_answered.then_some((svg, 1.0));
-        match wanted {
+    fn question(&self, pixel_ratio: f64) -> Option<Saved> {
+        Saved::of(&self.state, sheet(pixel_ratio, self.theme)?)
+    }
+
+    /// Calls `take` with the SVG, with so many pixels per CSS px; with `None` if there is no picture.
+    fn draw(&self, pixel_ratio: f64, take: impl FnOnce(Option<JsValue>) + 'static) {
+        match self.question(pixel_ratio) {
             Some(Saved::View(question)) => self.session.ask_once(question, move |answer, svg| {
-                take(drawn(answer.is_some(), svg));
+                take(answer.map(|_| svg));
             }),
             Some(Saved::Comparison(id, question)) => match self.commands.session.emit(id) {
                 Some(session) => {
                     let session = session.within(self.state.search.pool().as_deref());
-                    session.ask_once(question, move |answer, svg| {
-                        take(drawn(answer.is_some(), svg));
-                    });
+                    session.ask_once(question, move |answer, svg| take(answer.map(|_| svg)));
                 }
                 None => take(None),
             },
-            None => take(svg_of(PICTURED).map(|svg| (svg.into(), pixel_ratio))),
+            None => take(None),
         }
     }
 }

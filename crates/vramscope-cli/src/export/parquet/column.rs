@@ -1,57 +1,82 @@
-//! A column of a row group while its values are collected.
+//! A column of a row group: its values while they come.
 
-use std::mem;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use bytes::Bytes;
-use parquet::basic::Encoding;
-use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::statistics::{Statistics, ValueStatistics};
-use parquet::schema::types::ColumnDescPtr;
-use vramscope_core::fleet::stack_keys::StackKeys;
+use parquet::file::writer::SerializedColumnWriter;
+use vramscope_core::fleet::stack_keys::{StackKeys, hex};
+use vramscope_core::ids::StackId;
 use vramscope_core::tables::{self, Field, Kind, Of, Value};
 
-use super::dictionary::{Dictionary, Stacks, Texts, places};
-use super::encoding::{differences, flags, runs_or_bits};
-use super::pages::{Encoded, Packer};
-
+/// A column that is being filled.
 pub(crate) struct Column<'a> {
     field: Field,
     cells: Cells<'a>,
-    known: Known,
+    /// Per row: 1 if it has a value, else 0.
+    levels: Vec<i16>,
 }
 
-/// Which rows have a value.
-#[derive(Default)]
-struct Known {
-    /// Runs of rows with or without one, and their lengths.
-    runs: Vec<(bool, usize)>,
-    nulls: usize,
-}
-
-impl Known {
-    fn push(&mut self, is_known: bool, times: usize) {
-        if !is_known {
-            self.nulls += times;
-        }
-        match self.runs.last_mut() {
-            Some((last, all)) if *last == is_known => *all += times,
-            _ => self.runs.push((is_known, times)),
-        }
-    }
-}
-
+/// The values of the rows that have one.
 enum Cells<'a> {
     Integers(Vec<i64>),
     Texts(Texts),
     Flags(Vec<bool>),
     /// The same text in every row.
     Same(&'a str),
-    /// Stacks, written as their keys.
-    Stacks(Stacks<'a>),
-    /// The column is not in the file.
+    /// The keys of stacks.
+    Keys(Keys<'a>),
+    /// Nothing: the column is not in the file.
     LeftOut,
+}
+
+/// Texts, each in memory once.
+#[derive(Default)]
+struct Texts {
+    rows: Vec<ByteArray>,
+    distinct: HashSet<Bytes>,
+}
+
+impl Texts {
+    /// Adds a row. Returns by how many bytes the distinct texts grew.
+    fn push(&mut self, text: &str) -> usize {
+        if let Some(known) = self.distinct.get(text.as_bytes()) {
+            self.rows.push(known.clone().into());
+            return 0;
+        }
+        let new = Bytes::copy_from_slice(text.as_bytes());
+        self.rows.push(new.clone().into());
+        self.distinct.insert(new);
+        text.len()
+    }
+}
+
+/// The keys of stacks, as text: each is made once.
+struct Keys<'a> {
+    of: &'a StackKeys<'a>,
+    made: HashMap<usize, ByteArray>,
+    rows: Vec<ByteArray>,
+}
+
+impl Keys<'_> {
+    /// Adds a row, if the stack has a key.
+    fn push(&mut self, stack: i64) -> bool {
+        let row = usize::try_from(stack)
+            .ok()
+            .filter(|&row| row < self.of.len());
+        let key = row.and_then(|row| self.of.get(StackId::from_index(row)).map(|key| (row, key)));
+        let Some((row, key)) = key else {
+            return false;
+        };
+        let text = self
+            .made
+            .entry(row)
+            .or_insert_with(|| hex(key).into_bytes().into());
+        self.rows.push(text.clone());
+        true
+    }
 }
 
 impl<'a> Column<'a> {
@@ -72,17 +97,17 @@ impl<'a> Column<'a> {
         Self::with(field, Cells::Same(text))
     }
 
-    /// A column of texts that takes stack numbers and writes the stacks' keys.
+    /// A column of texts that takes stacks' numbers, and has their keys.
     pub(crate) fn keys(field: Field, keys: &'a StackKeys<'a>) -> Self {
-        let stacks = Stacks {
-            keys,
-            places: vec![0; keys.len()],
-            texts: Texts::default(),
+        let keys = Keys {
+            of: keys,
+            made: HashMap::new(),
+            rows: Vec::new(),
         };
-        Self::with(field, Cells::Stacks(stacks))
+        Self::with(field, Cells::Keys(keys))
     }
 
-    /// A column whose values are left out.
+    /// No column: its values are left out.
     pub(crate) fn left_out(field: Field) -> Self {
         Self::with(field, Cells::LeftOut)
     }
@@ -91,7 +116,7 @@ impl<'a> Column<'a> {
         Self {
             field,
             cells,
-            known: Known::default(),
+            levels: Vec::new(),
         }
     }
 
@@ -107,13 +132,11 @@ impl<'a> Column<'a> {
         matches!(self.cells, Cells::LeftOut)
     }
 
-    /// Adds a row. Returns the number of bytes by which texts grew.
+    /// Adds a row. Returns by how many bytes texts grew.
     pub(super) fn push(&mut self, value: &Value<'_>) -> usize {
-        if self.is_left_out() {
-            return 0;
-        }
         let mut grown = 0;
         let is_known = match (&mut self.cells, value) {
+            (Cells::Same(_) | Cells::LeftOut, _) => return 0,
             (Cells::Integers(cells), value) => {
                 integer(value).map(|value| cells.push(value)).is_some()
             }
@@ -125,201 +148,109 @@ impl<'a> Column<'a> {
                 cells.push(*flag);
                 true
             }
-            (Cells::Stacks(stacks), Value::Number(stack)) => stacks.push(*stack),
+            (Cells::Keys(keys), Value::Number(stack)) => keys.push(*stack),
             _ => false,
         };
-        self.known.push(is_known, 1);
+        self.levels.push(is_known.into());
         grown
     }
 
     /// Fills the column with rows of a long table. It must be empty.
-    pub(super) fn fill(&mut self, of: &tables::Cells<'_>, rows: Range<usize>, spare: &mut Packer) {
+    pub(super) fn fill(&mut self, of: &tables::Cells<'_>, rows: Range<usize>) {
         use tables::Cells as Given;
-        let known = &mut self.known;
-        let mut all = |is_known: bool| known.push(is_known, rows.len());
+        let levels = &mut self.levels;
         match (&mut self.cells, of) {
             (Cells::Same(_) | Cells::LeftOut, _) => {}
             (Cells::Integers(cells), Given::Integers(of)) => {
-                mem::swap(cells, &mut spare.integers);
-                cells.reserve(rows.len());
                 let is_size = self.field.kind == Kind::Bytes;
                 let cut = |value| match is_size && value < 0 {
                     true => i64::MAX,
                     false => value,
                 };
-                each_block(&**of, rows, |block| {
-                    for run in block.chunk_by(|a, b| a.is_some() == b.is_some()) {
-                        known.push(run[0].is_some(), run.len());
-                        if run[0].is_some() {
-                            cells.extend(run.iter().map(|value| cut(value.unwrap_or(0))));
-                        }
-                    }
+                for_each(&**of, rows, |value| {
+                    levels.push(value.is_some().into());
+                    cells.extend(value.map(cut));
                 });
             }
-            (Cells::Texts(_), Given::Texts(of)) if of.all.iter().all(|text| text.is_empty()) => {
-                all(false);
-            }
-            (Cells::Texts(texts), Given::Texts(of)) => fill_texts(texts, known, of, rows),
-            (Cells::Texts(texts), Given::Made(of)) => {
-                all(true);
-                each_block(&**of, rows, |block| {
-                    for text in block {
-                        texts.push(text);
-                    }
+            (Cells::Texts(texts), Given::Texts(of)) => {
+                let all = of.all.iter().map(|&text| ByteArray::from(text));
+                let all: Vec<_> = all.collect();
+                for_each(&*of.of, rows, |number| {
+                    let text = all.get(number).filter(|text| !text.is_empty());
+                    levels.push(text.is_some().into());
+                    texts.rows.extend(text.cloned());
                 });
             }
+            (Cells::Texts(texts), Given::Made(of)) => for_each(&**of, rows, |text| {
+                levels.push(1);
+                texts.push(&text);
+            }),
             (Cells::Flags(cells), Given::Flags(of)) => {
-                all(true);
+                levels.resize(rows.len(), 1);
                 of.append(rows, cells);
             }
-            (Cells::Stacks(stacks), Given::Integers(of)) => {
-                each_block(&**of, rows, |block| {
-                    for stack in block {
-                        known.push(stack.is_some_and(|stack| stacks.push(stack)), 1);
-                    }
-                });
-            }
-            // Columns of their kinds hold nothing else.
-            _ => all(false),
+            (Cells::Keys(keys), Given::Integers(of)) => for_each(&**of, rows, |stack| {
+                levels.push(stack.is_some_and(|stack| keys.push(stack)).into());
+            }),
+            // Nothing else is in columns of their kinds.
+            _ => levels.resize(rows.len(), 0),
         }
     }
 
-    /// Encodes the column, and empties it.
-    pub(super) fn chunk(
+    /// Writes the column, of so many rows, and empties it.
+    pub(super) fn write(
         &mut self,
         rows: usize,
-        of_schema: ColumnDescPtr,
-        packer: &mut Packer,
-    ) -> Result<(Bytes, ColumnCloseResult), ParquetError> {
-        let mut levels = Vec::new();
-        let mut known = mem::take(&mut self.known);
-        if !self.takes_values() {
-            known.push(true, rows);
-        }
-        let runs = known.runs.iter();
-        let bits = runs.map(|&(is_known, times)| (is_known.into(), times));
-        runs_or_bits(bits, 1, &mut levels);
-        let mut data = (levels.len() as u32).to_le_bytes().to_vec();
-        data.append(&mut levels);
-        let encoded = self.encode(rows, known.nulls, &mut data);
-        if let Cells::Integers(cells) = &mut self.cells {
-            mem::swap(cells, &mut packer.integers);
-        }
-        encoded.chunk(rows, data, of_schema, packer)
-    }
-
-    /// Appends the values to `data`, and empties the column.
-    fn encode(&mut self, rows: usize, nulls: usize, data: &mut Vec<u8>) -> Encoded {
+        to: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        let levels = Some(&*self.levels);
         match &mut self.cells {
             Cells::Integers(values) => {
-                let is_address = self.field.kind == Kind::Address;
-                let statistics = bounds(values, is_address, nulls);
-                let encoded = integers(values, statistics, data);
+                to.typed::<Int64Type>().write_batch(values, levels, None)?;
                 values.clear();
-                encoded
             }
-            Cells::Texts(texts) => mem::take(texts).encode(nulls, data),
-            Cells::Stacks(stacks) => {
-                stacks.places.fill(0);
-                mem::take(&mut stacks.texts).encode(nulls, data)
+            Cells::Texts(texts) => {
+                let of = to.typed::<ByteArrayType>();
+                of.write_batch(&texts.rows, levels, None)?;
+                *texts = Texts::default();
+            }
+            Cells::Keys(keys) => {
+                let of = to.typed::<ByteArrayType>();
+                of.write_batch(&keys.rows, levels, None)?;
+                keys.rows.clear();
             }
             Cells::Same(text) => {
-                let mut texts = Texts::default();
-                texts.push(text);
-                texts.places.resize(rows, 0);
-                texts.encode(nulls, data)
+                let values = vec![ByteArray::from(*text); rows];
+                let of = to.typed::<ByteArrayType>();
+                of.write_batch(&values, Some(&vec![1; rows]), None)?;
             }
-            Cells::LeftOut => Texts::default().encode(nulls, data),
             Cells::Flags(values) => {
-                flags(values, data);
+                to.typed::<BoolType>().write_batch(values, levels, None)?;
                 values.clear();
-                let known =
-                    ValueStatistics::<bool>::new(None, None, None, Some(nulls as u64), false);
-                Encoded::without_dictionary(Encoding::PLAIN, Statistics::Boolean(known))
             }
+            Cells::LeftOut => {}
         }
+        self.levels.clear();
+        Ok(())
     }
 }
 
-/// Adds texts that rows share: each is looked up once.
-fn fill_texts(texts: &mut Texts, known: &mut Known, of: &tables::Texts<'_>, rows: Range<usize>) {
-    texts.places.reserve(rows.len());
-    let mut places = vec![None; of.all.len()];
-    each_block(&*of.of, rows, |block| {
-        for &number in block {
-            let text = of.all.get(number).copied().unwrap_or("");
-            known.push(!text.is_empty(), 1);
-            if !text.is_empty() {
-                let place = &mut places[number];
-                let place = place.get_or_insert_with(|| texts.find_or_add(text).0);
-                texts.places.push(*place);
-            }
-        }
-    });
-}
-
-/// Passes on the values of rows, in blocks that fit the processor's cache.
-fn each_block<T>(of: &dyn Of<T>, rows: Range<usize>, mut take: impl FnMut(&[T])) {
+/// Hands out the values of rows. They are taken in blocks that stay in the processor's cache.
+fn for_each<T>(of: &dyn Of<T>, rows: Range<usize>, mut take: impl FnMut(T)) {
     const ROWS: usize = 1024;
     let mut block = Vec::with_capacity(ROWS);
     for from in rows.clone().step_by(ROWS) {
-        block.clear();
         of.append(from..rows.end.min(from + ROWS), &mut block);
-        take(&block);
+        block.drain(..).for_each(&mut take);
     }
 }
 
-/// The value as an integer, for a column of integers.
+/// What a column of integers has of a value.
 fn integer(value: &Value<'_>) -> Option<i64> {
     match value {
         Value::Number(number) | Value::TimeUs(number) => Some(*number),
         Value::Bytes(bytes) => Some(i64::try_from(*bytes).unwrap_or(i64::MAX)),
         Value::Address(address) => Some(address.cast_signed()),
         Value::None | Value::Text(_) | Value::Flag(_) => None,
-    }
-}
-
-/// The least and the greatest value.
-fn bounds(values: &[i64], is_address: bool, nulls: usize) -> Statistics {
-    // Addresses are ordered as unsigned numbers.
-    let turned = if is_address { i64::MIN } else { 0 };
-    let all = values.iter().map(|value| value ^ turned);
-    let (least, most) = all.fold((i64::MAX, i64::MIN), |(least, most), value| {
-        (value.min(least), value.max(most))
-    });
-    let known = |value: i64| (!values.is_empty()).then_some(value ^ turned);
-    let nulls = Some(nulls as u64);
-    Statistics::Int64(ValueStatistics::new(
-        known(least),
-        known(most),
-        None,
-        nulls,
-        false,
-    ))
-}
-
-/// Appends integers in the shorter form: as indices into a dictionary, or as differences.
-fn integers(values: &[i64], statistics: Statistics, data: &mut Vec<u8>) -> Encoded {
-    let mut by_difference = Vec::new();
-    let dictionary = Dictionary::of(values);
-    let length = dictionary.as_ref().map(|dictionary| dictionary.bytes());
-    // A few values are short in any case.
-    if length.is_none_or(|bytes| bytes > values.len()) {
-        differences(values, &mut by_difference);
-    }
-    match dictionary {
-        Some(found) if by_difference.is_empty() || found.bytes() <= by_difference.len() => {
-            let plain = found.values.iter().flat_map(|value| value.to_le_bytes());
-            places(&found.places, found.values.len(), data);
-            Encoded {
-                dictionary: Some((plain.collect(), found.values.len())),
-                encoding: Encoding::RLE_DICTIONARY,
-                statistics,
-            }
-        }
-        _ => {
-            data.append(&mut by_difference);
-            Encoded::without_dictionary(Encoding::DELTA_BINARY_PACKED, statistics)
-        }
     }
 }

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
@@ -196,10 +197,10 @@ pub(crate) fn is_hidden_by_torch(name: &str, filename: &str) -> bool {
 pub fn classify(name: &str, filename: &str) -> FrameClass {
     let (name, filename) = (clip(name, TEXT_LIMIT_BYTES), clip_path(filename));
     if is_python_source(filename) {
-        return classify_python(name, filename);
+        return PythonFile::of(filename).class(name);
     }
     if let Some(located) = split_profiler_name(name) {
-        return classify_python(located.function, located.file);
+        return PythonFile::of(located.file).class(located.function);
     }
     classify_native(name, filename)
 }
@@ -214,24 +215,44 @@ pub(crate) fn is_python_source(filename: &str) -> bool {
         || filename.contains("/ipykernel_")
 }
 
-fn classify_python(name: &str, filename: &str) -> FrameClass {
-    let path = filename.replace('\\', "/").to_ascii_lowercase();
-    let in_library = LIBRARY_FOLDERS.iter().any(|folder| path.contains(folder))
-        || path.starts_with("torch/")
-        || STANDARD_MODULES.contains(&path.as_str())
-        || in_windows_standard_library(&path);
-    // Generated methods (a dataclass's `__init__`) and generated graphs have no file either.
-    let is_generated = path.starts_with("<frozen")
-        || path.starts_with("<eval_with_key")
-        || path.starts_with("<__array_function__")
-        || (path == "<string>" && name.starts_with("__"));
-    let is_plumbing = |&(function, file): &(&str, &str)| name == function && path.ends_with(file);
-    if PYTHON_PLUMBING.iter().any(is_plumbing) {
-        FrameClass::Runtime
-    } else if in_library || is_generated {
-        FrameClass::Library
-    } else {
-        FrameClass::User
+/// What the path of a file with Python code says about its functions.
+#[derive(Clone, Copy)]
+struct PythonFile {
+    is_library: bool,
+    /// Code without a file: of its functions, Python itself generates those with names like `__init__`.
+    is_string: bool,
+    /// Whether each row of [`PYTHON_PLUMBING`] is about this file.
+    has_plumbing: [bool; PYTHON_PLUMBING.len()],
+}
+
+impl PythonFile {
+    fn of(filename: &str) -> Self {
+        let path = filename.replace('\\', "/").to_ascii_lowercase();
+        // Generated graphs have no file.
+        let is_generated = path.starts_with("<frozen")
+            || path.starts_with("<eval_with_key")
+            || path.starts_with("<__array_function__");
+        Self {
+            is_library: is_generated
+                || LIBRARY_FOLDERS.iter().any(|folder| path.contains(folder))
+                || path.starts_with("torch/")
+                || STANDARD_MODULES.contains(&path.as_str())
+                || in_windows_standard_library(&path),
+            is_string: path == "<string>",
+            has_plumbing: PYTHON_PLUMBING.map(|(_, file)| path.ends_with(file)),
+        }
+    }
+
+    /// The class of a function in it.
+    fn class(&self, name: &str) -> FrameClass {
+        let mut plumbing = PYTHON_PLUMBING.iter().zip(self.has_plumbing);
+        if plumbing.any(|(&(function, _), is_here)| is_here && name == function) {
+            FrameClass::Runtime
+        } else if self.is_library || self.is_string && name.starts_with("__") {
+            FrameClass::Library
+        } else {
+            FrameClass::User
+        }
     }
 }
 
@@ -334,7 +355,7 @@ pub(crate) fn is_torch_name(name: &str) -> bool {
 /// A value for every frame that depends only on its name and file. Frames that share both share one computation, since
 /// many may share one long text.
 pub(crate) fn by_texts<T: Copy>(snapshot: &Snapshot, mut of: impl FnMut(FrameId) -> T) -> Vec<T> {
-    let mut known = HashMap::new();
+    let mut known = HashMap::with_hasher(RandomState::default());
     let ids = (0..snapshot.frames.len()).map(FrameId::from_index);
     ids.map(|id| {
         let frame = snapshot.frames.get(id);
@@ -356,9 +377,18 @@ impl FrameClasses {
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
         let strings = &snapshot.strings;
+        // Files are far fewer than functions.
+        let mut files = HashMap::with_hasher(RandomState::default());
         let classes = by_texts(snapshot, |id| {
             let frame = snapshot.frames.get(id);
-            classify(strings.get(frame.name), strings.get(frame.filename))
+            let (name, filename) = (strings.get(frame.name), strings.get(frame.filename));
+            let file = *files.entry(frame.filename).or_insert_with(|| {
+                is_python_source(filename).then(|| PythonFile::of(clip_path(filename)))
+            });
+            match file {
+                Some(file) => file.class(clip(name, TEXT_LIMIT_BYTES)),
+                None => classify(name, filename),
+            }
         });
         Self { classes }
     }

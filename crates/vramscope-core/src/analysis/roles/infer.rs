@@ -151,7 +151,7 @@ impl<'a> Lives<'a> {
         Life {
             is_gathered_sized: self.gathered_sizes.contains(&bytes),
             grows: self.kept.grows(self.evidence, row),
-            is_replaced: self.kept.is_replaced(self.evidence, row),
+            is_replaced: self.kept.is_replaced(row),
             is_paired: self.kept.is_paired(bytes),
             is_scratch_sized: life.is_instant && self.longer_sizes.as_ref().is_some_and(is_rare),
             ..life

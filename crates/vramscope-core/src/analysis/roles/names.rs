@@ -448,7 +448,7 @@ pub(super) const NATIVE: &[(Signals, &str)] = &[
 ];
 
 /// The row of a function in [`BUFFERS`], if any.
-pub(super) fn buffers(name: &str, path: &CodePath<'_>) -> Option<usize> {
+pub(super) fn buffers(name: &str, path: &CodePath) -> Option<usize> {
     BUFFERS
         .iter()
         .position(|&(file, function, _)| name == function && path.fits(file))

@@ -7,56 +7,75 @@
 /// The folders into which packages are installed.
 const INSTALLED: [&str; 2] = ["site-packages", "dist-packages"];
 
-/// Most components of a path that are compared.
-const MOST_PARTS: usize = 24;
+/// A file's path from the folder of installed packages on, with forward slashes.
+pub(super) struct CodePath {
+    folder: String,
+    name: String,
+}
 
-/// The components of a file's path, its name first, up to the folder of installed packages.
-pub(super) struct CodePath<'a>(Vec<&'a str>);
-
-impl<'a> CodePath<'a> {
-    pub(super) fn of(file: &'a str) -> Self {
-        let parts = file.rsplit(['/', '\\']);
-        let parts = parts.take_while(|part| !INSTALLED.contains(part));
-        Self(parts.take(MOST_PARTS).collect())
+impl CodePath {
+    pub(super) fn of(file: &str) -> Self {
+        let path = file.replace('\\', "/");
+        let mut parts: Vec<&str> = path
+            .rsplit('/')
+            .take_while(|part| !INSTALLED.contains(part))
+            .collect();
+        parts.reverse();
+        let name = parts.pop().unwrap_or_default().to_owned();
+        Self {
+            folder: parts.join("/"),
+            name,
+        }
     }
 
-    /// Whether the path ends as a pattern says. `*` stands for any text in a component, `**` at the end for any file
+    /// Whether the path ends as a pattern says. `*` stands for any text in the file's name, `**` at the end for any file
     /// below.
     pub(super) fn fits(&self, pattern: &str) -> bool {
-        match pattern.strip_suffix("/**") {
-            Some(folder) => (1..self.0.len()).any(|above| ends_with(&self.0[above..], folder)),
-            None => ends_with(&self.0, pattern),
+        match pattern.rsplit_once('/') {
+            None => is_like(&self.name, pattern),
+            Some((folder, "**")) => self.is_below(folder),
+            Some((folder, name)) => is_like(&self.name, name) && is_end(&self.folder, folder),
+        }
+    }
+
+    /// Whether the file is in a folder, or below it.
+    fn is_below(&self, folder: &str) -> bool {
+        let mut rest = self.folder.as_str();
+        loop {
+            let below = rest.strip_prefix(folder);
+            if below.is_some_and(|below| below.is_empty() || below.starts_with('/')) {
+                return true;
+            }
+            match rest.split_once('/') {
+                Some((_, inside)) => rest = inside,
+                None => return false,
+            }
         }
     }
 }
 
-fn ends_with(parts: &[&str], pattern: &str) -> bool {
-    let mut parts = parts.iter();
-    let mut wanted = pattern.rsplit('/');
-    wanted.all(|wanted| parts.next().is_some_and(|part| is_like(part, wanted)))
+/// Whether a path ends with whole components.
+fn is_end(path: &str, components: &str) -> bool {
+    let before = path.strip_suffix(components);
+    before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-/// Whether a component matches one of a pattern, in which `*` stands for any text.
-fn is_like(part: &str, wanted: &str) -> bool {
-    let mut pieces = wanted.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = part.strip_prefix(first) else {
+/// Whether a name matches a pattern in which `*` stands for any text.
+fn is_like(name: &str, pattern: &str) -> bool {
+    let Some((first, pattern)) = pattern.split_once('*') else {
+        return name == pattern;
+    };
+    let Some(mut rest) = name.strip_prefix(first) else {
         return false;
     };
-    let mut pieces = pieces.peekable();
-    if pieces.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(piece) = pieces.next() {
-        if pieces.peek().is_none() {
-            return rest.ends_with(piece);
-        }
+    let mut pattern = pattern;
+    while let Some((piece, after)) = pattern.split_once('*') {
         let Some(at) = rest.find(piece) else {
             return false;
         };
-        rest = &rest[at + piece.len()..];
+        (rest, pattern) = (&rest[at + piece.len()..], after);
     }
-    true
+    rest.ends_with(pattern)
 }
 
 #[cfg(test)]

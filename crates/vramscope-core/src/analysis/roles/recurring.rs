@@ -2,12 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
+
 use super::infer::RoleEvidence;
 use super::phases::Phase;
 use super::role::Role;
 use super::rules::{RuleId, program};
 use super::signals::Signals;
 use crate::analysis::time::history::NEVER;
+use crate::bitset::BitSet;
 use crate::ids::StackId;
 
 /// Weights of norms, and biases, are rarely larger.
@@ -116,6 +119,7 @@ impl RoleEvidence<'_> {
             return kept;
         }
         let mut built: HashMap<(u64, StackId), u32> = HashMap::new();
+        let mut outliving = BitSet::new(table.len());
         for row in 0..table.len() {
             let from = self.phases.place(table.born[row]);
             if table.born[row] > 0
@@ -133,12 +137,37 @@ impl RoleEvidence<'_> {
             }
             let (stack, bytes) = (self.stack(row), table.bytes[row]);
             kept.growth.entry(stack).or_default().add(bytes);
-            let births = kept.births.entry((stack, bytes)).or_default();
-            births.push(table.born[row]);
+            outliving.insert(row);
         }
         kept.growth.retain(|_, growth| growth.is_steady());
         kept.pairs = pairs(built);
+        kept.replaced = self.replaced(&outliving);
         kept
+    }
+
+    /// The allocations for which the same code made exactly one more of their size before they were freed. `outliving` are
+    /// those that count as one more.
+    fn replaced(&self, outliving: &BitSet) -> BitSet {
+        let table = &self.history.allocations;
+        let mut replaced = BitSet::new(table.len());
+        // When the next two of the same stack and size are made.
+        let mut next: HashMap<(StackId, u64), [u32; 2], RandomState> = HashMap::default();
+        for row in (0..table.len()).rev() {
+            let key = (self.stack(row), table.bytes[row]);
+            let end = self.end_moment(row);
+            if end != NEVER
+                && next
+                    .get(&key)
+                    .is_some_and(|two| two[0] <= end && end < two[1])
+            {
+                replaced.insert(row);
+            }
+            if outliving.contains(row) {
+                let two = next.entry(key).or_insert([NEVER; 2]);
+                *two = [table.born[row], two[0]];
+            }
+        }
+        replaced
     }
 }
 
@@ -146,11 +175,11 @@ impl RoleEvidence<'_> {
 #[derive(Default)]
 pub(super) struct Kept {
     /// The stacks that make ever larger allocations.
-    growth: HashMap<StackId, Growth>,
+    growth: HashMap<StackId, Growth, RandomState>,
     /// Sizes that constructors made equally often in two places, and several times in each.
     pairs: HashSet<u64>,
-    /// When each stack made allocations of each size.
-    births: HashMap<(StackId, u64), Vec<u32>>,
+    /// The allocations for which the same code made exactly one more of their size before they were freed.
+    replaced: BitSet,
 }
 
 /// Sizes that two stacks made equally often, and more than once.
@@ -186,18 +215,8 @@ impl Kept {
     }
 
     /// Whether the same code made exactly one more allocation of its size before an allocation was freed.
-    pub(super) fn is_replaced(&self, evidence: RoleEvidence<'_>, row: usize) -> bool {
-        if self.births.is_empty() {
-            return false;
-        }
-        let table = &evidence.history.allocations;
-        let (born, end) = (table.born[row], evidence.end_moment(row));
-        let births = self.births.get(&(evidence.stack(row), table.bytes[row]));
-        end != NEVER
-            && births.is_some_and(|births| {
-                let until = |moment| births.partition_point(|&other| other <= moment);
-                until(end) - until(born) == 1
-            })
+    pub(super) fn is_replaced(&self, row: usize) -> bool {
+        self.replaced.contains(row)
     }
 }
 

@@ -4,15 +4,17 @@
 //! A signal says which code was running, not what the memory is for: [`rules`](super::rules) infers that from signals
 //! and lifetimes together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use super::names::{BUFFERS, NATIVE, PYTHON, buffers};
+use foldhash::fast::RandomState;
+
+use super::names::{BUFFERS, Functions, NATIVE, PYTHON, buffers};
 use super::paths::CodePath;
 use super::phases::{Phase, phase_of};
 use crate::Snapshot;
 use crate::analysis::code::frames::{by_texts, clip, clip_end, is_python_source};
 use crate::ids::StackId;
-use crate::model::{Action, Frame, Profile, ProfileKind};
+use crate::model::{Action, Profile, ProfileKind};
 
 /// The kinds of code that were running, as a set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -116,26 +118,50 @@ impl Signals {
 /// Longest name and path that are examined, in bytes.
 const TEXT_LIMIT_BYTES: usize = 1024;
 
-fn signals_of(name: &str, file: &str) -> Signals {
-    let name = clip(name, TEXT_LIMIT_BYTES);
-    if !is_python_source(file) {
-        let matching = NATIVE.iter().filter(|(_, part)| name.contains(part));
-        return matching.fold(Signals::NATIVE, |sum, &(signal, _)| sum.and(signal));
+/// What the functions of a file may reveal.
+enum File {
+    /// Not Python: the functions that the table `NATIVE` names.
+    Native,
+    /// Python: the rows of the tables whose patterns match its path.
+    Python {
+        functions: Vec<(Signals, &'static Functions)>,
+        buffers: Vec<&'static str>,
+    },
+}
+
+impl File {
+    fn of(file: &str) -> Self {
+        if !is_python_source(file) {
+            return Self::Native;
+        }
+        let path = CodePath::of(clip_end(file, TEXT_LIMIT_BYTES));
+        let fits = |patterns: &[&str]| patterns.iter().any(|pattern| path.fits(pattern));
+        let functions = PYTHON.iter().filter(|(_, patterns, _)| fits(patterns));
+        let buffers = BUFFERS.iter().filter(|(file, ..)| path.fits(file));
+        Self::Python {
+            functions: functions
+                .map(|(signal, _, functions)| (*signal, functions))
+                .collect(),
+            buffers: buffers.map(|&(_, function, _)| function).collect(),
+        }
     }
-    let path = CodePath::of(clip_end(file, TEXT_LIMIT_BYTES));
-    let matching = PYTHON.iter().filter(|(_, patterns, functions)| {
-        functions.have(name) && patterns.iter().any(|pattern| path.fits(pattern))
-    });
-    let sum = matching.fold(Signals::PYTHON, |sum, &(signal, ..)| sum.and(signal));
-    // The file that is run does not enter anything.
-    let sum = if name == "<module>" {
-        sum.without(Signals::ENTERED)
-    } else {
-        sum
-    };
-    match buffers(name, &path) {
-        Some(_) => sum.and(Signals::BUFFERS),
-        None => sum,
+
+    fn signals(&self, name: &str) -> Signals {
+        let name = clip(name, TEXT_LIMIT_BYTES);
+        let Self::Python { functions, buffers } = self else {
+            let matching = NATIVE.iter().filter(|(_, part)| name.contains(part));
+            return matching.fold(Signals::NATIVE, |sum, &(signal, _)| sum.and(signal));
+        };
+        let matching = functions.iter().filter(|(_, these)| these.have(name));
+        let mut sum = matching.fold(Signals::PYTHON, |sum, &(signal, _)| sum.and(signal));
+        // The file that is run does not enter anything.
+        if name == "<module>" {
+            sum = sum.without(Signals::ENTERED);
+        }
+        match buffers.contains(&name) {
+            true => sum.and(Signals::BUFFERS),
+            false => sum,
+        }
     }
 }
 
@@ -150,14 +176,17 @@ pub struct StackSignals {
 }
 
 impl StackSignals {
-    /// Examines each frame once, and each frame of each stack once.
+    /// Examines each file, each frame, and each frame of each stack once.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
-        let frame = |frame: &Frame| {
-            let strings = &snapshot.strings;
-            signals_of(strings.get(frame.name), strings.get(frame.filename))
-        };
-        let of_frame = by_texts(snapshot, |id| frame(snapshot.frames.get(id)));
+        let strings = &snapshot.strings;
+        let mut files = HashMap::with_hasher(RandomState::default());
+        let of_frame = by_texts(snapshot, |id| {
+            let frame = snapshot.frames.get(id);
+            let file = files.entry(frame.filename);
+            let file = file.or_insert_with(|| File::of(strings.get(frame.filename)));
+            file.signals(strings.get(frame.name))
+        });
         let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
         let of: Vec<Signals> = stacks
             .map(|stack| {
