@@ -177,7 +177,7 @@ fn missing_and_doubled_values_are_damage() {
         ),
         (
             event.replace(r#""size": 8"#, r#""size": 8, "size": 9"#),
-            "of a key that comes again",
+            "of a repeated key",
         ),
         (event.replace('x', r"\ud800"), "text is not valid Unicode"),
     ] {

@@ -36,7 +36,7 @@ fn a_trace_answers_like_a_snapshot() {
             "device 1 (CPU)",
             "alloc 158, free_requested 156, free_completed 156",
             "159 1 from before recording (822 KiB), 3 still live",
-            "of reserved memory only the highest total is known, 36.0 MiB",
+            "only the highest total of reserved memory is known, 36.0 MiB",
             "reserved max 36.0 MiB",
             "reserved at end unknown: no segment is recorded",
         ],

@@ -94,7 +94,7 @@ fn a_state_alone_says_first_what_it_cannot_tell() {
     let mut open = open_fixture("synth/scenario-state-only.pickle");
     go(&mut open, "1", ".findings");
     let first = open.page.text(".column > section").unwrap();
-    assert!(first.contains("why a job died cannot be told"), "{first}");
+    assert!(first.contains("why a job died is not known"), "{first}");
     open.check_quiet();
 }
 

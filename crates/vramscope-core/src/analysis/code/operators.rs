@@ -1,5 +1,5 @@
-//! Operators: what the library did when the user's line needed memory, such as `softmax in scaled_dot_product_attention
-//! (math backend)` or `BmmBackward0`.
+//! Operators: what the library did when the user's line needed memory, such as `BmmBackward0` or
+//! `softmax in scaled_dot_product_attention (math backend)`.
 //!
 //! A stack has some dozen C++ frames between a line of Python and the allocator. The innermost operator among them made
 //! the bytes. The outermost is the one that the user called or, in a backward pass, the autograd node. Both are named,

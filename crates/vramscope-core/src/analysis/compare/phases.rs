@@ -24,7 +24,7 @@ pub fn different_phases(names: [&str; 2], sides: [&Figures; 2]) -> Option<Differ
     let both = |phase| Some([peak(sides[0], phase)?, peak(sides[1], phase)?]);
     (before != after).then(|| DifferentPhases {
         sentence: format!(
-            "{} is {before}, {} {after} (inferred): what differs is also what they were doing.",
+            "{} is {before}, {} {after} (inferred), so they were also doing different things.",
             names[0], names[1],
         ),
         same: Phase::ALL.into_iter().filter_map(both).collect(),
@@ -67,7 +67,7 @@ mod tests {
         let found = different_phases(["A", "B"], [&a, &b]).unwrap();
         assert_eq!(
             found.sentence,
-            "A is in the forward pass, B in the optimizer step (inferred): what differs is also what they were doing."
+            "A is in the forward pass, B in the optimizer step (inferred), so they were also doing different things."
         );
         assert_eq!(found.same, [[a.phase_peaks[0], b.phase_peaks[0]]]);
         assert_eq!(different_phases(["A", "B"], [&a, &a]), None);
@@ -86,7 +86,7 @@ mod tests {
         let says = |a, b| different_phases(["A", "B"], [a, b]).map(|found| found.sentence);
         assert_eq!(
             says(&within, &between).unwrap(),
-            "A is in the backward pass, B after the forward pass (inferred): what differs is also what they were doing."
+            "A is in the backward pass, B after the forward pass (inferred), so they were also doing different things."
         );
         assert!(
             says(&begin, &between)

@@ -61,7 +61,8 @@ impl PoolKind {
     pub fn kept_for(self) -> Option<&'static str> {
         match self {
             Self::Graph | Self::CompiledGraph | Self::GraphTree | Self::SharedGraph => Some(
-                "kept for CUDA graphs as long as they live: their replays write there, and empty_cache() gives nothing of it back",
+                "kept for CUDA graphs as long as they live: their replays write there, and empty_cache() gives none of it \
+                 back",
             ),
             Self::Default | Self::MemPool | Self::Symmetric | Self::Private => None,
         }
@@ -204,7 +205,8 @@ fn of_id(id: PoolId, kind: PoolKind, allocator: AllocatorKind) -> &'static str {
             "The recorder gives ids of the form (0, n) to pools made by cuMemPoolCreate."
         }
         (_, PoolId(0, _), AllocatorKind::Torch) => {
-            "Its id has the form (0, n), which MemPool and graph_pool_handle() give; nothing in the file tells which of them."
+            "Its id has the form (0, n), which MemPool and graph_pool_handle() give; nothing in the file shows which of \
+             them."
         }
         _ => "Its id has none of the forms that PyTorch gives.",
     }

@@ -133,7 +133,7 @@ fn matters(bytes: u64, of: u64) -> bool {
 }
 
 /// All causes, one of each class. A failed request determines the class, unless memory that piles up explains why too
-/// much was live, or the free memory is too little to matter. Side notes come last.
+/// much was live, or the free memory is too little to matter. Notes come last.
 pub(super) fn causes(device: Device<'_>, overview: &Overview) -> Vec<Cause> {
     let failure = FailedRequest::last(device, &overview.releases, overview.segments);
     let mut causes = match &failure {
@@ -157,7 +157,7 @@ struct Told {
     elsewhere: Vec<Cause>,
     /// The other warnings.
     warned: Vec<Cause>,
-    /// Side notes.
+    /// From findings that are only notes.
     notes: Vec<Cause>,
 }
 
@@ -459,10 +459,10 @@ fn too_much_live(
         };
         format!("{} of it ({}) {from}.", Bytes(row.bytes), share(row.bytes))
     });
-    // Without the size of the device, others may or may not be there.
+    // Without the size of the device, it is not known whether others hold a part of it.
     let others = could_have.filter(|failure| failure.device_bytes.is_none());
-    let others =
-        others.map(|_| "If the device has more, others or a limit keep the rest.".to_owned());
+    let others = others
+        .map(|_| "If the device has more memory, others or a limit hold the rest.".to_owned());
     let from = matters.map(|row| format!(", {} from {}", Bytes(row.bytes), named(&row.label)));
     let title = format!(
         "{}{}{}",

@@ -153,8 +153,8 @@ impl EarlierPasses {
     /// What it may mean.
     fn explanation(&self) -> String {
         if self.has_failed {
-            return "An error keeps what its traceback refers to: all that was live in the functions that it went through. While the \
-                    error is kept, or its except block is left only after the next attempt, so is that memory."
+            return "An error keeps everything that its traceback refers to: all that was live in the functions it passed \
+                    through. That memory stays as long as the error is kept, or until its except block ends."
                 .to_owned();
         }
         "The code that made it runs again in the pass that failed. A variable or a list keeps outputs or losses, with all that \
@@ -166,7 +166,7 @@ impl EarlierPasses {
     fn advice(&self) -> String {
         match self.passes {
             _ if self.has_failed => "Keep str(error) instead of the error, and try again after the except block.".to_owned(),
-            1 => "del what holds the outputs of a pass before the next one.".to_owned(),
+            1 => "del the variables that hold the outputs of a pass before the next one.".to_owned(),
             _ => "Keep loss.item() and outputs.detach().cpu() instead of tensors of the graph, and evaluate under \
                   torch.no_grad()."
                 .to_owned(),

@@ -487,7 +487,7 @@ pub fn findings(material: Material<'_>) -> Vec<Finding> {
 
 /// Replaces "nothing found" for a damaged file.
 pub const NOT_TOLD: &str =
-    "The file is damaged or contradicts itself: what is wrong cannot be told from it.";
+    "The file is damaged or contradicts itself: it cannot show what is wrong.";
 
 /// Whether there is no finding about a problem or an improvement. For a damaged file this means nothing: [`NOT_TOLD`].
 #[must_use]

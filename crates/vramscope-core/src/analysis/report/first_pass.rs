@@ -107,7 +107,7 @@ impl FirstPass {
             Pass::Optimizer => format!("{share} of the optimizer's first state"),
         };
         format!(
-            "Fails at {at}: about {} needed, {} there",
+            "Fails at {at}: about {} needed, {} available",
             Bytes(self.needed_bytes),
             Bytes(self.there_bytes)
         )
@@ -119,7 +119,7 @@ impl FirstPass {
         let (done, total) = (Bytes(self.done), Bytes(self.total));
         let made = match self.pass {
             Pass::Loading => format!(
-                "What is made repeats the sizes of the parameters in their order: {done} of {total}."
+                "The allocations repeat the sizes of the parameters in their order: {done} of {total}."
             ),
             Pass::Forward => format!(
                 "Each block keeps the same for the backward pass, and the parameters show {} of them.",
@@ -134,7 +134,7 @@ impl FirstPass {
             ),
         };
         format!(
-            "{made} What follows needs more than is there, so that it helps nothing to serve this request alone."
+            "{made} The rest needs more memory than there is, so serving this request alone would not help."
         )
     }
 
@@ -143,8 +143,8 @@ impl FirstPass {
     pub fn advice(&self) -> &'static str {
         match self.pass {
             Pass::Loading => {
-                "Load to the host (map_location=\"cpu\") or into what is there (assign=True on the meta device), so that the \
-                 parameters are there once."
+                "Load to the host (map_location=\"cpu\"), or build the model on the meta device and load with \
+                 assign=True, so that the parameters exist only once."
             }
             Pass::Forward => "A smaller batch or sequence, activation checkpointing, or sharding.",
             Pass::Backward => {

@@ -73,8 +73,8 @@ impl GrowingRequest {
     /// What it may mean.
     fn explanation(&self) -> String {
         format!(
-            "{} requests of the same code grew, and the one that failed is the next: as when results are added to all that came \
-             before. The old one is live while the new one is made.",
+            "{} requests of the same code grew, and the one that failed is the next: as when results are concatenated to \
+             all previous ones. The old one is live while the new one is made.",
             Count(self.count as u64)
         )
     }
@@ -85,7 +85,7 @@ impl From<GrowingRequest> for Cause {
         Self {
             seen: series.explanation(),
             advice:
-                "Move what is collected to the CPU as it comes, or keep only what is needed of it."
+                "Move collected results to the CPU as they come, or keep only what is needed of them."
                     .to_owned(),
             place: series.place.clone(),
             ..Self::new(CauseClass::GrowthPerStep, series.bytes, series.title())

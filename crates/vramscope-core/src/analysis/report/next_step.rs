@@ -52,7 +52,7 @@ impl NextStep {
     /// One line.
     pub(super) fn title(&self) -> String {
         format!(
-            "A step like the one before needs {}, {} more than is there",
+            "A step like the one before needs {}, {} more than there is",
             Bytes(self.needed_bytes),
             Bytes(self.needed_bytes - self.there_bytes)
         )

@@ -79,7 +79,7 @@ impl SegmentsKnown {
         match self {
             Self::Real => None,
             Self::Doubtful => {
-                Some("The segments of this file contradict what else it says: read this with care.")
+                Some("The segments of this file contradict the rest of it: read this with care.")
             }
             Self::MadeUp => Some(
                 "_profile_to_snapshot makes up one segment that spans all addresses: what was really reserved is not known.",
@@ -202,10 +202,10 @@ impl Overview {
         match failure {
             Some(failure) => format!("{name} ran out of memory: {}.", failure.asked()),
             None if !self.has_trace => format!(
-                "{name} holds {peak} in the state that was dumped; the file tells of nothing before."
+                "{name} holds {peak} in the state that was dumped; the file says nothing about the time before."
             ),
             None if !device.tells_failures() => {
-                format!("{name} peaks at {peak}; the file does not tell whether a request failed.")
+                format!("{name} peaks at {peak}; the file does not say whether a request failed.")
             }
             None => format!("{name} peaks at {peak}; no request failed."),
         }

@@ -115,7 +115,7 @@ impl PiledUp {
     /// What it may mean.
     fn explanation(&self) -> String {
         format!(
-            "The recording shows the code with most of it making up to {} {}, between passes, and nothing of it being freed. A \
+            "The recording shows the code with most of it making up to {} {}, between passes, and none of it being freed. A \
              list, a callback, an optimizer's parameter groups or a cache still refers to what was made before.",
             Bytes(self.made_bytes),
             match self.times {

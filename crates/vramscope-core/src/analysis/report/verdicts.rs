@@ -253,10 +253,9 @@ const DEVICE_HAD_ENOUGH: Said = Said {
 
 const UNKNOWN: Said = Said {
     words: "not known",
-    means: "The file has no segments that can be trusted, so that it is not known what PyTorch held and why \
-            that did not do.",
-    driver_means: "The file has no segments that can be trusted, so that it is not known what the program held and why \
-                   that did not do.",
+    means: "The file has no segments that can be trusted, so it is not known what PyTorch held and why that was not enough.",
+    driver_means: "The file has no segments that can be trusted, so it is not known what the program held and why that \
+                   was not enough.",
     ..PLAIN
 };
 
@@ -285,8 +284,8 @@ const OWN_BLOCK_FITS: Said = Said {
         format!("A free block of {largest} was not used for a request of {wanted}")
     }),
     means: "Block sizes at past moments are derived; or max_split_size kept the block from being used.",
-    driver_means: "Memory that was freed on one stream serves another only after the first has got there; and cuMemAlloc does \
-                   not use what pools hold.",
+    driver_means: "Memory that was freed on one stream serves another only after the first has reached the free; and \
+                   cuMemAlloc does not use memory held by pools.",
     driver_to_try: &[
         "Allocate on the stream that freed the memory, or order the two streams by an event; synchronize the stream \
          that freed it.",
@@ -305,7 +304,8 @@ const POOL_NOT_EMPTIED: Said = Said {
     }),
     means: "The default pool gives such segments back to CUDA and tries again; a private pool does not (pytorch#159674).",
     to_try: &[
-        "Drop what the pool keeps before large requests: delete the MemPool when nothing of it is live, reserve its largest size \
+        "Drop what the pool keeps before large requests: delete the MemPool when none of its memory is live, reserve its \
+         largest size \
          first, or use it for sizes that recur.",
     ],
     ..PLAIN
@@ -397,8 +397,10 @@ const ALL_FREE_SUFFICES: Said = Said {
 
 const LITTLE_FREE: Said = Said {
     words: "too much in use",
-    means: "What was free would have done for this request, but was little and in pieces: less must be live at that moment.",
-    driver_means: "What was free would have done for this request, but was little and in pieces: less must be live at that moment, \
+    means: "The free memory would have been enough for this request, but it was little and in pieces: less must be live \
+            at that moment.",
+    driver_means: "The free memory would have been enough for this request, but it was little and in pieces: less must be \
+                   live at that moment, \
                    or others must hold less.",
     to_try: &[LOOK, SMALLER],
     asks_for_less: true,

@@ -125,7 +125,7 @@ static RULES: &[RoleRule] = &[
     rule(
         KvCache,
         Likely,
-        "The code that made it is named as a cache of keys and values, and no backward pass needs it.",
+        "The code that made it is named after a cache of keys and values, and no backward pass needs it.",
         |it| is_cache(it.made) && !is_for_backward(it),
     ),
     rule(
@@ -161,7 +161,7 @@ static RULES: &[RoleRule] = &[
     rule(
         Gradient,
         Likely,
-        "Made where a library makes its buffers, after those of the parameters.",
+        "Made where a library makes its buffers, after the buffers of the parameters.",
         |it| it.made_by(Signals::FLAT_GRADIENTS),
     ),
     rule(
@@ -241,7 +241,7 @@ static RULES: &[RoleRule] = &[
     rule(
         Gradient,
         Likely,
-        "Made and freed by the backward pass, and as large as what is gathered of sharded parameters.",
+        "Made and freed by the backward pass, and of a size in which sharded parameters are gathered.",
         |it| it.made_in(Backward) && it.is_short && it.is_gathered_sized,
     ),
     rule(
@@ -339,7 +339,7 @@ static RULES: &[RoleRule] = &[
     rule(
         Activation,
         Likely,
-        "Made by a forward pass, and freed when the next has made its like: an output that is still referenced.",
+        "Made by a forward pass, and freed when the next one has made its successor: an output that is still referenced.",
         |it| it.made_in(Forward) && it.is_replaced && !it.program_has(Backward),
     ),
     rule(
@@ -403,7 +403,8 @@ static RULES: &[RoleRule] = &[
     rule(
         KvCache,
         Guess,
-        "Constructors made as many of its size in one place as in another, as of keys and values, and several forward passes use it.",
+        "Constructors made equally many of its size in two places, as for keys and values, and several forward passes use \
+         it.",
         |it| {
             it.made_outside()
                 && it.made_by(Signals::SETUP)
@@ -447,31 +448,34 @@ static RULES: &[RoleRule] = &[
     rule(
         Activation,
         Guess,
-        "Its stack shows a forward pass before the recording, and it is not freed in it.",
+        "Its stack shows a forward pass before the recording, which does not free it.",
         |it| it.is_older() && it.stays() && it.made_by(Signals::FORWARD),
     ),
     rule(
         OptimizerState,
         Likely,
-        "Kept to the end, and its size occurs three times as often as gradients of it: parameters and Adam's two moments.",
+        "Kept to the end, and its size occurs three times as often as among gradients: parameters and Adam's two moments.",
         |it| it.copy == Some(OlderCopy::Moment),
     ),
     rule(
         OptimizerState,
         Guess,
-        "Kept to the end, at the highest addresses of its size, of which there are more than parameters and Adam's moments.",
+        "Kept to the end, at the highest addresses of its size, which occurs more often than for parameters and Adam's \
+         moments.",
         |it| it.copy == Some(OlderCopy::LastMoment),
     ),
     rule(
         OptimizerState,
         Likely,
-        "Kept to the end, and its size occurs twice as often as gradients of it: parameters and the one moment that the optimizer keeps.",
+        "Kept to the end, and its size occurs twice as often as among gradients: parameters and the one moment that the \
+         optimizer keeps.",
         |it| it.copy == Some(OlderCopy::Momentum),
     ),
     rule(
         OptimizerState,
         Likely,
-        "Kept to the end, and as many are twice as large as gradients as copies of parameters, or moments, in higher precision would be.",
+        "Kept to the end, twice as large as gradients, and as many as copies of parameters, or moments, in higher \
+         precision would be.",
         |it| it.copy == Some(OlderCopy::Double),
     ),
     rule(
@@ -489,13 +493,14 @@ static RULES: &[RoleRule] = &[
     rule(
         Unknown,
         Guess,
-        "Kept to the end, but gradients, buckets of them or optimizer state from before the recording may be as large.",
+        "Kept to the end, but gradients, gradient buckets or optimizer state from before the recording may be as large.",
         |it| it.copy == Some(OlderCopy::GradientOrState),
     ),
     rule(
         Unknown,
         Guess,
-        "Kept to the end, and as large as a parameter, but there are not as many as an optimizer would keep: some may be of another copy of the model.",
+        "Kept to the end, and as large as a parameter, but there are not as many as an optimizer would keep: some may \
+         belong to another copy of the model.",
         |it| it.copy == Some(OlderCopy::SecondModel),
     ),
     rule(
@@ -507,13 +512,13 @@ static RULES: &[RoleRule] = &[
     rule(
         Unknown,
         Guess,
-        "Kept to the end, but not among weights of other sizes, as those of layers are: it may be a cache as well.",
+        "Kept to the end, but not among weights of other sizes, as the weights of layers are: it may also be a cache.",
         |it| it.copy == Some(OlderCopy::WeightOrCache),
     ),
     rule(
         Parameter,
         Guess,
-        "Older than the recording, and kept to the end, as caches of programs that do not train may be, too.",
+        "Older than the recording, and kept to the end; without training, it may also be a cache.",
         |it| it.copy == Some(OlderCopy::Parameter) && !it.program_has(Backward),
     ),
     rule(
@@ -522,7 +527,7 @@ static RULES: &[RoleRule] = &[
         "Older than the recording, and kept to the end.",
         |it| it.copy == Some(OlderCopy::Parameter),
     ),
-    rule(Unknown, Guess, "Nothing tells what it is for.", |_| true),
+    rule(Unknown, Guess, "Nothing shows what it is for.", |_| true),
 ];
 
 /// Whether code makes a cache. A function named that way may also run the model, to see how much memory is left.

@@ -135,7 +135,7 @@ const KNOWN: [KnownSetting; 23] = [
         key: "release_lock_on_cudamalloc",
         aliases: &["release_lock_on_hipmalloc"],
         default: "False",
-        meaning: "The allocator's lock is let go during cudaMalloc, so that other threads can go on.",
+        meaning: "The allocator's lock is released during cudaMalloc, so that other threads can go on.",
     },
     KnownSetting {
         key: "pinned_use_cuda_host_register",
@@ -153,7 +153,7 @@ const KNOWN: [KnownSetting; 23] = [
         key: "pinned_use_background_threads",
         aliases: &[],
         default: "False",
-        meaning: "A thread of its own looks after freed pinned memory, so that allocating does not wait for it.",
+        meaning: "A separate thread looks after freed pinned memory, so that allocating does not wait for it.",
     },
     KnownSetting {
         key: "pinned_reserve_segment_size_mb",

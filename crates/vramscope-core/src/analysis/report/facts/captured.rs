@@ -7,9 +7,9 @@ use crate::analysis::memory::capture::{AllocatorKind, Capture, Ended, has_torch}
 use crate::units::{Bytes, Count};
 
 /// The meaning of lost records.
-pub const LOST: &str = "Where a free is missing, memory looks live to the end; what was allocated meanwhile is missing. A log that somebody \
-    follows (--live, --max-entries) goes on as soon as there is room, so that the hole lies in the middle; without, nothing \
-    that came later is here.";
+pub const LOST: &str = "If a free is missing, memory looks live to the end; lost allocations are missing. A log that is \
+                        followed (--live, --max-entries) continues as soon as there is room, so the gap is in the middle; \
+                        otherwise everything after it is missing.";
 
 /// How to avoid losing records.
 pub const MORE_ROOM: &str = "Capture with more room (--cap). With --live or --max-entries, see that the program that follows keeps up.";
@@ -58,14 +58,14 @@ pub(super) fn facts(snapshot: &Snapshot) -> Vec<Fact> {
 pub(super) fn words(kind: FactKind) -> Words {
     match kind {
         FactKind::EndedWithoutNotice => Words::of(
-            "The program was killed or crashed; all that it had done until then is here.",
-            "What was live then is shown as live to the end.",
+            "The program was killed or crashed; everything it did until then is here.",
+            "Memory that was live then is shown as live to the end.",
             "",
         ),
         FactKind::RecorderFailed => Words::of(
             "The recorder switched itself off in the middle after an error of its own.",
             "What the program did afterwards is missing.",
-            "The notes tell the error: please report it.",
+            "The notes contain the error: please report it.",
         ),
         FactKind::RecordsLost { records } => Words::of(
             format!(
@@ -82,9 +82,9 @@ pub(super) fn words(kind: FactKind) -> Words {
             "Please report it, with what the driver and the program are.",
         ),
         FactKind::TorchCaptured => Words::of(
-            "The program used PyTorch: what is shown are the segments of its allocator, not its tensors.",
-            "Each allocation is a cudaMalloc of PyTorch's, from which it serves many tensors; what it had free in them is \
-             not known here.",
+            "The program used PyTorch: the segments of its allocator are shown, not its tensors.",
+            "Each allocation is a cudaMalloc by PyTorch, which serves many tensors from it; the free memory inside is not \
+             known here.",
             "torch.cuda.memory._record_memory_history() and _dump_snapshot() show the tensors.",
         ),
         FactKind::OtherMemory {
@@ -100,8 +100,8 @@ pub(super) fn words(kind: FactKind) -> Words {
                     of.unwrap_or_default(),
                     Bytes(highest_bytes)
                 ),
-                "Other processes, CUDA contexts, modules and the driver itself had it: the device's total less what was free \
-                 and what was captured.",
+                "Other processes, CUDA contexts, modules and the driver itself had it: the device's total minus free and \
+                 captured memory.",
                 "",
             )
         }
@@ -117,7 +117,7 @@ pub(super) fn meaning_and_advice(kind: FactKind) -> Option<[&'static str; 2]> {
         FactKind::Nothing => [
             "There is nothing to show: no CUDA allocation of this program was seen.",
             "Statically linked programs, setuid programs and those that load CUDA with RTLD_DEEPBIND cannot be captured. \
-             Into a container vramscope-capture does not look: run it inside.",
+             vramscope-capture does not look into containers: run it inside.",
         ],
         FactKind::NoTrace => [
             "Only the final state is known; it is shown as flat bands.",
@@ -139,8 +139,8 @@ pub(super) fn meaning_and_advice(kind: FactKind) -> Option<[&'static str; 2]> {
         } if without == before_recording && without < of => return None,
         FactKind::NoStacks { .. } => [
             "They cannot be told apart by where they were made.",
-            "Capture with --stacks native; with a program that was not stripped, or its debug files beside it, stacks tell \
-             functions and lines.",
+            "Capture with --stacks native; with a program that was not stripped, or its debug files beside it, stacks \
+             show functions and lines.",
         ],
         FactKind::BeforeRecording { .. } => [
             "They are at the bottom from the start; what happened to them before is not in the file.",
@@ -155,12 +155,12 @@ pub(super) fn meaning_and_advice(kind: FactKind) -> Option<[&'static str; 2]> {
             "Capture without --skip-actions.",
         ],
         FactKind::OutOfMemory { .. } => [
-            "What the driver's pools held free then did not do for the request.",
+            "The free memory of the driver's pools could not serve the request.",
             "",
         ],
         FactKind::Skew { .. } => [
-            "Both are made from one log: records are missing, by --skip-actions or a full log, or the driver's mappings \
-             were not told as they are.",
+            "Both come from one log: records are missing (--skip-actions or a full log), or the driver did not report its \
+             mappings as they are.",
             "",
         ],
         FactKind::FreesMissing { .. } => [

@@ -16,13 +16,14 @@ pub(super) fn words(form: ProfileKind) -> Words {
         ),
         ProfileKind::RawTimeline => Words::of(
             "This is a memory timeline of torch.profiler: sizes and categories, without addresses.",
-            "Of tensors of one size and category, the latest is taken for the one that was dropped. A tensor whose category changes \
+            "Among tensors of one size and category, the latest is assumed to be the one that was dropped. A tensor whose \
+             category changes \
              appears as another.",
             "",
         ),
         ProfileKind::Timeline => Words::of(
             "This is a memory timeline of torch.profiler: the sum of each category over time.",
-            "What a category gains is shown as an allocation: sums are exact, but no band is a tensor.",
+            "Growth of a category is shown as an allocation: sums are exact, but no band is a tensor.",
             "export_memory_timeline writes tensors to a file whose name ends in .raw.json.gz.",
         ),
     }
@@ -39,7 +40,7 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
     match fact.kind {
         FactKind::NoSegments => {
             "torch.profiler records no segments.".clone_into(&mut fact.text);
-            "What was reserved at each moment and fragmentation are not known; allocations are."
+            "Reserved memory over time and fragmentation are not known; allocations are."
                 .clone_into(&mut fact.meaning);
             // Snapshots cover GPUs only.
             match is_host(fact, profile) {
@@ -50,7 +51,7 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
             let device = fact.device.and_then(|device| profile.device(device));
             if let Some(bytes) = device.and_then(|device| device.peak_reserved_bytes) {
                 fact.text = format!(
-                    "torch.profiler records no segments: of reserved memory only the highest total is known, {}.",
+                    "torch.profiler records no segments: only the highest total of reserved memory is known, {}.",
                     Bytes(bytes)
                 );
             }
@@ -67,7 +68,7 @@ pub(super) fn reword(fact: &mut Fact, profile: &Profile) {
         FactKind::OutOfMemory { .. } => fact.meaning.clear(),
         FactKind::BeforeRecording { .. } => {
             if is_trace {
-                "Of what is not freed either, only the sum is known: it is one of them."
+                "Those that are not freed either are known only as a sum, which counts as one of them."
                     .clone_into(&mut fact.meaning);
             }
             "Start the profiler before the model is built, without a schedule that waits, to see where they come from."

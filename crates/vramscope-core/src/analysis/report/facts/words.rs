@@ -105,9 +105,9 @@ fn words(kind: FactKind) -> Words {
 
 /// The limits of a file without a trace.
 const ONLY_A_STATE: &str = "Only the state at the dump is known; it is shown as flat bands. When memory was made, whether \
-     it grows from step to step, what the peak was and why a job died cannot be told.";
+     it grows from step to step, what the peak was and why a job died is not known.";
 
-const RECORD_ALL: &str = "To tell, record a history: call torch.cuda.memory._record_memory_history() (without \
+const RECORD_ALL: &str = "To find out, record a history: call torch.cuda.memory._record_memory_history() (without \
      enabled=\"state\"; torch 2.0: with True, trace_alloc_max_entries=1_000_000) before the code in question, and _dump_snapshot() after it or where OutOfMemoryError is caught.";
 
 /// Texts of facts about the content of the file.
@@ -176,8 +176,8 @@ fn of_omissions(kind: FactKind) -> Words {
                 plural(allocations, "allocation", "allocations"),
                 Bytes(bytes)
             ),
-            "They are at the bottom from the start; what happened to them before is not known, and \
-             where they were allocated often not either.",
+            "They are at the bottom from the start; what happened to them before is not known, and often not where they \
+             were allocated.",
             "Start recording before the model is built to see where they come from.",
         ),
         FactKind::CarriedOver { events } => Words::of(
@@ -188,7 +188,7 @@ fn of_omissions(kind: FactKind) -> Words {
                     Count(events)
                 ),
             },
-            "The memory was allocated before; only there does a file without segments tell that it was live.",
+            "The memory was allocated earlier; in a file without segments, only these events show that it was live.",
             "",
         ),
         FactKind::RingFull {
@@ -334,8 +334,8 @@ fn of_events(kind: FactKind) -> Words {
                     Bytes(requested_bytes),
                     free_on_device(device_free_bytes)
                 ),
-                "PyTorch gives segments that are wholly free back to CUDA before it fails. What it still held free then lay in \
-                 segments partly in use, where the request did not fit.",
+                "PyTorch gives completely free segments back to CUDA before it fails. The free memory that it still held \
+                 was in segments partly in use, where the request did not fit.",
                 "",
             )
         }
@@ -413,7 +413,7 @@ pub fn warning_text(kind: &WarningKind) -> String {
         WarningKind::AllocatedTwice => "an address is allocated again with no free in between",
         WarningKind::FreedSizeDiffers => "a free states another size than its allocation",
         WarningKind::ValuesLeftOut => {
-            "values are left out: too many, nested too deeply, of another shape, or of a key that comes again"
+            "values are left out: too many, nested too deeply, of another shape, or of a repeated key"
         }
         WarningKind::FurtherFiles => {
             "another snapshot in the same archive or page, which is not read: only the first is"

@@ -23,7 +23,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
             Bytes(gap.empty_bytes),
             match has_trace(history) {
                 // The peak before the recording may have been higher.
-                true if history.reserved_bytes(0) > 0 => "stay cached even at the peak of what was recorded",
+                true if history.reserved_bytes(0) > 0 => "stay cached even at the recorded peak",
                 true => "stay cached even at the peak",
                 false => "are cached",
             }

@@ -37,7 +37,7 @@ fn records_lost(capture: &Capture) -> Option<Finding> {
         to_try: vec![MORE_ROOM.to_owned()],
         tables: Vec::new(),
         evidence: vec![Evidence::new(
-            "what is known of the capture",
+            "what is known about the capture",
             EvidenceOf::FileFacts,
         )],
     })
@@ -75,7 +75,7 @@ fn others(device: &CapturedDevice) -> Option<Finding> {
         setting: None,
         to_try: vec!["See who else is on the device: nvidia-smi lists processes and what each holds.".to_owned()],
         tables: Vec::new(),
-        evidence: vec![Evidence::new("what is known of the device", EvidenceOf::FileFacts)],
+        evidence: vec![Evidence::new("what is known about the device", EvidenceOf::FileFacts)],
     })
 }
 

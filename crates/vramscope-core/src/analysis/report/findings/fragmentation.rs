@@ -106,13 +106,13 @@ fn holders(material: Material<'_>, moment: u32) -> FindingTable {
 fn may_mean(allocator: AllocatorKind) -> &'static str {
     match allocator {
         AllocatorKind::Torch => {
-            "A request larger than the largest piece needs new memory from CUDA although as much is free, and \
+            "A request larger than the largest piece needs new memory from CUDA although that much is free, and \
              empty_cache() cannot give pieces of a fixed segment back. Some of it is normal: smaller requests to come \
              will use it."
         }
         AllocatorKind::Driver => {
-            "Of a memory pool: a request larger than the largest piece makes the driver map more although as much is \
-             free, and cuMemPoolTrimTo cannot give back mappings that are partly in use. Of cuMemAlloc: the driver maps \
+            "In a memory pool, a request larger than the largest piece makes the driver map more although that much is \
+             free, and cuMemPoolTrimTo cannot give back mappings that are partly in use. With cuMemAlloc, the driver maps \
              whole pages of 2 MiB, and only small allocations share them."
         }
     }

@@ -60,7 +60,7 @@ fn of_trend(material: Material<'_>, steps: &Steps) -> Option<Finding> {
             counted(intervals, "step")
         ),
         false => format!(
-            "Of {}, in {} parts, the least that was live at the end of one rose {} times",
+            "{}, in {} parts: from part to part, the least memory live at the end of a step rose {} times",
             counted(live.len() as u64, "step"),
             lows.len(),
             rising(&lows)

@@ -254,7 +254,7 @@ impl Evaluation<'_> {
             Live::Named(pattern) => {
                 let (stretches, exists) = moments::named(pattern, self.device);
                 if !exists {
-                    self.note(term, "no annotated range of this device is called so");
+                    self.note(term, "no annotated range of this device has this name");
                 }
                 self.lives(|born, died| moments::touches(&stretches, born, died))
             }

@@ -21,8 +21,8 @@ pub const FEWER_GRAPHS: &str = "Capture graphs that never run at the same time i
                                 capture fewer sizes.";
 
 /// Why memory stays in the pools of CUDA graphs.
-pub const GRAPH_POOLS_MEAN: &str = "The pool of a CUDA graph is kept for as long as the graph: what is free in it now, its replays write \
-                                    to. Nothing outside of the pool can use it.";
+pub const GRAPH_POOLS_MEAN: &str = "The pool of a CUDA graph is kept as long as the graph: its replays write to memory \
+                                    that is free now. Nothing outside the pool can use it.";
 
 /// A request was refused although `left` was free on the device.
 #[must_use]

@@ -246,7 +246,7 @@ impl FailedRequest {
     /// Why the request may have failed, in sentences that begin with [`why`](Self::why).
     fn may_mean(&self) -> String {
         if self.device_free_bytes.is_none() && self.verdict() == Verdict::Unknown {
-            return "The file does not tell what the device had free, so that it is not known why that did not do."
+            return "The file does not say how much the device had free, so it is not known why that was not enough."
                 .to_owned();
         }
         let explanation = self.explanation();
