@@ -3,7 +3,7 @@
 //! The output follows torch (FORMAT.md 1 and 2.1): keys are in torch's order, and only those that the decoded file had; for
 //! a damaged file also `damage` (FORMAT.md 1.13). It is a pickle of protocol 4, with keys, frames and stacks shared through
 //! the memo, or the JSON that Python's `json.dump` makes of that pickle. Decoding the output gives the same snapshot;
-//! [`difference`] checks that.
+//! [`difference()`] checks that.
 //!
 //! `walk` visits the parts of a snapshot, the same for all encodings, and a `sink` writes them.
 //!
