@@ -20,7 +20,7 @@ def use(data: bytes) -> None:
         try:
             run = vramscope.open(data)
         except vramscope.SnapshotError as refusal:
-            assert "mistake in vramscope" not in str(refusal)
+            assert "bug in vramscope" not in str(refusal)
             return
     questions = [
         lambda: run.info,
@@ -37,7 +37,7 @@ def use(data: bytes) -> None:
         try:
             question()
         except vramscope.SnapshotError as refusal:
-            assert "mistake in vramscope" not in str(refusal)
+            assert "bug in vramscope" not in str(refusal)
 
 
 @pytest.mark.parametrize("path", CRASHES, ids=lambda path: path.name)

@@ -333,7 +333,7 @@ fn notes(part: &mut Part, failures: &Failures<'_>) {
     }
     if !history.has_trace() {
         note(
-            "This file has no trace, so it cannot show failed requests. `vramscope peak` tells what was live when it was \
+            "This file has no trace, so it cannot show failed requests. `vramscope peak` shows what was live when it was \
              written.",
         );
         note(hints(**failures.device).failure);

@@ -176,7 +176,7 @@ fn what_formats_repeat_is_bounded() {
         let refused = to("json");
         let said = String::from_utf8(refused.stderr).unwrap();
         assert_eq!(refused.status.code(), Some(1), "{command}: {said}");
-        assert!(said.contains("more than 64.0 MiB"), "{command}: {said}");
+        assert!(said.contains("would exceed 64.0 MiB"), "{command}: {said}");
         assert!(said.contains("--to packed"), "{command}: {said}");
         let left = std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 1, "{command}");

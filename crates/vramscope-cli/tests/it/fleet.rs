@@ -398,7 +398,7 @@ fn all_are_told_where_none_can_be_read() {
 fn an_expression_for_ranks_that_is_of_no_use_is_refused() {
     let folder = folder();
     for (regex, told) in [
-        ("worker([0-9]+)", "fits no snapshot's name"),
+        ("worker([0-9]+)", "matches no snapshot's name"),
         ("rank(?<rnak>[0-9]+)", "no group can be named rnak"),
         ("(rank[0-9]+)", "which is no number"),
     ] {

@@ -70,7 +70,10 @@ fn what_is_not_of_a_dataset_stays_in_it() {
         let output = job.command(further).output().unwrap();
         let text = transcript(&output);
         assert_eq!(output.status.code(), Some(0), "{text}");
-        assert!(text.contains("not of the dataset: empty, notes."), "{text}");
+        assert!(
+            text.contains("not part of the dataset: empty, notes."),
+            "{text}"
+        );
         assert_eq!(tree(&job.dataset()), before);
     }
     let mut finish = crate::program::command(&["fleet", "pack", "--finish", "-o"]);

@@ -94,7 +94,7 @@ fn wrong_questions_say_what_is_wrong() {
         ),
         (
             &["at", "--json", "--"],
-            "what stands before the file on the command line is missing",
+            "the argument before the file is missing",
         ),
         (
             &["peak", "--device=7", "--"],

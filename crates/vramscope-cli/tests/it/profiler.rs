@@ -82,7 +82,7 @@ fn a_failed_request_of_the_host_is_not_cudas() {
     }
     says(
         &["plan", file],
-        &["The host's memory is not the allocator's"],
+        &["Plans are for PyTorch's allocator, not for host memory"],
     );
     for command in ["oom", "explain", "info"] {
         assert!(!said(&[command, file]).contains("CUDA"), "{command}");
