@@ -18,6 +18,8 @@ mod fuzz;
 mod gpu_kit;
 mod hosts;
 mod installed;
+mod notes;
+mod owner;
 mod packages;
 mod page;
 mod program;
@@ -54,6 +56,10 @@ enum Command {
     Book(book::Options),
     /// Write the files for release: the page as a static site with the book, the programs, the Python package
     Dist(dist::Options),
+    /// Print what CHANGELOG.md says of a release; fail unless its tag, the workspace and the changelog agree
+    Notes(notes::Options),
+    /// Write where the project lives into every manifest and link
+    Owner(owner::Options),
     /// Package the crates and build each from its package, as `cargo install` does; upload them only if asked to
     Publish(publish::Options),
     /// Measure decoding, drawing and memory; print one table
@@ -110,6 +116,8 @@ fn run(command: Command) -> Result<()> {
         Command::Test(options) => test::run(&options),
         Command::Book(options) => book::run(&options),
         Command::Dist(options) => dist::run(&options),
+        Command::Notes(options) => notes::run(&options),
+        Command::Owner(options) => owner::run(&options),
         Command::Publish(options) => publish::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::GpuKit => gpu_kit::make(),
