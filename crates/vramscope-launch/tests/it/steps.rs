@@ -51,7 +51,7 @@ fn remarks(recorded: &Recorded, made: u32) -> Option<String> {
 #[test]
 fn what_was_never_reached_is_said_with_the_number_of_steps() {
     let none = "process N: counted no step: steps are those of torch.optim's optimizers.";
-    let few = "process N: counted 4 steps, and was to be recorded from step 10 on: its file has only what was live at the end.";
+    let few = "process N: counted 4 steps, and was to be recorded from step 10 on: its file only has the memory live at the end.";
     let cut = "process N: counted 4 steps, and was to be recorded to the end of step 5.";
     let seldom = "process N: counted 4 steps, and was to leave a file every 9 steps.";
     for (first, last, every, made, said) in [

@@ -15,7 +15,7 @@ use crate::model::{Action, Context, DeviceIndex, Segment};
 use crate::sorting::SortFew;
 
 /// The final state's segment that contains an address; `None` if no segment does. Searches all segments of the device;
-/// use [`column`] for many allocations.
+/// use [`column()`] for many allocations.
 pub(crate) fn segment_at(
     snapshot: &Snapshot,
     device: DeviceIndex,

@@ -1,6 +1,6 @@
 //! Why requests fail: each reason, its condition and all its texts, in this file alone. Tables, findings, causes, short
 //! answers, the page and the analysis of errors in logs take them from here. A new reason is a variant, its place in
-//! [`Verdict::of`] and a row in [`Verdict::said`].
+//! `Verdict::of` and a row in `Verdict::said`.
 
 use serde::{Deserialize, Serialize};
 

@@ -69,7 +69,7 @@ impl Signals {
     pub(super) const ADAM: Self = Self(1 << 19);
     /// The buffer that holds all gradients of a kind.
     pub(super) const FLAT_GRADIENTS: Self = Self(1 << 20);
-    /// A function that makes buffers of several roles, see [`BUFFERS`](super::names::BUFFERS).
+    /// A function that makes buffers of several roles, see [`BUFFERS`].
     pub(super) const BUFFERS: Self = Self(1 << 21);
     /// Only by its name, code runs a forward pass.
     pub(super) const NAMED_FORWARD: Self = Self(1 << 22);

@@ -62,9 +62,7 @@ impl FailedRequest {
         format!("{} requested, {free}", Bytes(self.requested_bytes))
     }
 
-    /// What happened. `failures`: number of failed requests including this one; `at`: see [`at_site`].
-    ///
-    /// [`at_site`]: super::words::at_site
+    /// What happened. `failures`: number of failed requests including this one; `at`: where, as `at_site` words it.
     pub(in super::super) fn seen(&self, recording: &Recording, failures: u64, at: &str) -> String {
         let pool = if self.arena.pool.is_private() {
             format!(" in the {}", recording.pools().label(self.arena.pool))
