@@ -46,6 +46,11 @@ pub trait Ask: Clone + PartialEq + Into<Question> {
     fn wrap(answer: Self::Answer) -> Answer;
 }
 
+/// The answer to a question, as it travels.
+pub fn with_extra<Q: Ask>(_: &Q, answered: Option<(Q::Answer, Extra)>) -> Option<(Answer, Extra)> {
+    answered.map(|(answer, extra)| (Q::wrap(answer), extra))
+}
+
 macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident($question:ty => $answer:ty);)*) => {
         /// A question about an open file.

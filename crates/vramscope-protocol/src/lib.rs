@@ -1,4 +1,5 @@
-//! The messages between the page and its workers, which are programs of their own.
+//! The messages between the page and its workers, which are programs of their own: the worker of each file, and the planner of
+//! what takes long and is seldom wanted.
 //!
 //! Each message is one array of bytes (see `wire`), so that both ends and the tests share these types and nothing else.
 //! A `Blob`, an `ImageBitmap` or a large array travels beside it as the message's attachment.
@@ -28,7 +29,7 @@ pub use vramscope_view::theme::ThemeName;
 pub use vramscope_view::viewport::{Bounds, Viewport};
 pub use vramscope_view::views::Picture;
 
-pub use ask::{Answer, Ask, Extra, Question, Slot};
+pub use ask::{Answer, Ask, Extra, Question, Slot, with_extra};
 pub use details::{
     AllocationExtent, Composition, Details, DetailsOf, EventAnswer, EventOf, MOST_LISTED, MomentAt,
     MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
@@ -105,6 +106,8 @@ pub enum Reply {
     Progress(Progress),
     /// The file is read, holds a snapshot, and can be asked about.
     Opened(Box<Opened>),
+    /// The file holds inductor graphs, which are the planner's to read. It is attached, as a `Blob`.
+    ForPlanner,
     /// The file is read, holds inductor graphs, and can be asked the questions of [`views::graph`].
     OpenedGraphs(Box<views::graph::GraphFile>),
     /// The file is read, holds ranks, and can be asked the questions of [`views::fleet`].

@@ -2,17 +2,14 @@
 //!
 //! ```text
 //! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
-//!                          ├─> Graphs ─> answer ──────────────────┤
 //!                          ├─> Ranks ─> answer ───────────────────┤
 //!                          └─> text ──────────────────────────────┘
 //! ```
 //!
-//! Everything but `port`, `open`, `blob`, `fetch` and `bitmap` is free of the browser and
-//! tested natively.
+//! Everything but `open` and `fetch` is free of the browser and tested natively. Graphs of torch.compile are another program's
+//! (`vramscope-planner`).
 
 mod answer;
-mod bitmap;
-mod blob;
 mod colours;
 mod describe;
 mod document;
@@ -21,7 +18,6 @@ mod filter;
 mod flame_trees;
 mod fleet;
 mod gate;
-mod graphs;
 mod live;
 mod narrowed;
 mod native;
@@ -31,9 +27,7 @@ mod pace;
 mod painter;
 #[cfg(test)]
 mod picture_tests;
-mod port;
 mod prepare;
-mod queue;
 mod range;
 mod reserved;
 #[cfg(test)]
@@ -43,10 +37,10 @@ mod views;
 mod warm_up;
 
 pub use native::Native;
+use vramscope_port::{Bitmaps, Port, Queue, Ticks, log_error, serve};
 use vramscope_protocol::clock;
-use vramscope_protocol::message::received;
 use vramscope_protocol::{
-    Answer, Ask, DrawRequest, DrawnFrame, Extra, Failure, Question, Reply, Request,
+    Answer, Ask, DrawRequest, DrawnFrame, Question, Reply, Request, with_extra,
 };
 
 use std::cell::RefCell;
@@ -58,11 +52,8 @@ use web_sys::ImageBitmap;
 use document::Document;
 use fleet::Ranks;
 use gate::Gate;
-use graphs::Graphs;
 use narrowed::Narrowed;
 use painter::Painter;
-use port::Port;
-use queue::Queue;
 
 #[derive(Default)]
 struct Worker {
@@ -74,7 +65,7 @@ struct Worker {
     /// The next version of the file, once it is read.
     next: Option<Box<live::Next>>,
     painter: Painter,
-    bitmaps: bitmap::Bitmaps,
+    bitmaps: Bitmaps,
     views: views::Caches,
     /// The memory pools that were asked about last.
     narrowed: Option<Narrowed>,
@@ -87,38 +78,24 @@ struct Worker {
 /// The contents of a file.
 enum File {
     Snapshot(Box<Document>),
-    Graphs(Box<Graphs>),
     Fleet(Box<Ranks>),
 }
 
 /// Listens to the page from now on.
 pub fn run() {
-    let port = Rc::new(Port::new());
-    port.report_panics();
     // It ends with its thread. So the module needs no code that would free what it keeps.
     let worker: &'static RefCell<Worker> = Box::leak(Box::default());
-    let ticks = {
-        let port = port.clone();
-        port::Ticks::new(move |ticks| work(worker, &port, ticks))
-    };
-    let first = ticks.clone();
-    port.listen(move |event| {
-        match received(&event) {
-            Ok((request, attachment)) => worker.borrow_mut().queue.push(request, attachment),
-            Err(error) => Port::new().send(&Reply::Failed(Box::new(Failure::internal(
-                &error.to_string(),
-            )))),
-        }
-        ticks.schedule();
-    });
-    Port::new().send(&Reply::Ready);
+    let ticks = serve(
+        move |request, attachment| worker.borrow_mut().queue.push(request, attachment),
+        move |port, ticks| work(worker, port, ticks),
+    );
     worker.borrow_mut().warm_up_end_ms = Some(clock::now_ms() + warm_up::DURATION_MS);
-    first.schedule();
+    ticks.schedule();
 }
 
 /// Answers one question and schedules the next, so that messages come in between and newer questions replace older
 /// ones.
-fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) {
+fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &Ticks) {
     let next = worker.borrow_mut().queue.pop();
     let Some((request, attachment)) = next else {
         return idle(&mut worker.borrow_mut(), ticks);
@@ -171,10 +148,9 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
 }
 
 /// Does one piece of work ahead of questions, if there is any, and schedules the next.
-fn idle(worker: &mut Worker, ticks: &port::Ticks) {
+fn idle(worker: &mut Worker, ticks: &Ticks) {
     match &mut worker.file {
         Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
-        Some(File::Graphs(graphs)) => graphs.search(clock::now_ms),
         Some(File::Fleet(_)) => {}
         None => worker.warm_up(),
     }
@@ -187,7 +163,7 @@ impl File {
     fn snapshot(&self) -> Option<&Document> {
         match self {
             Self::Snapshot(document) => Some(document),
-            Self::Graphs(_) | Self::Fleet(_) => None,
+            Self::Fleet(_) => None,
         }
     }
 }
@@ -222,7 +198,6 @@ impl Worker {
     fn has_idle_work(&self) -> bool {
         match &self.file {
             None => self.warm_up_end_ms.is_some(),
-            Some(File::Graphs(graphs)) => graphs.is_searching(),
             _ => self.preparation.is_waiting(),
         }
     }
@@ -250,12 +225,8 @@ impl Worker {
             return (live::adopt(self, asked), JsValue::NULL);
         }
         let answered = match &mut self.file {
-            Some(File::Graphs(graphs)) => match question {
-                Question::Graph(question) => views::with_extra(question, graphs.answer(question)),
-                _ => None,
-            },
             Some(File::Fleet(ranks)) => match question {
-                Question::Fleet(question) => views::with_extra(question, ranks.answer(question)),
+                Question::Fleet(question) => with_extra(question, ranks.answer(question)),
                 _ => None,
             },
             Some(File::Snapshot(document)) => {
@@ -282,33 +253,7 @@ impl Worker {
             }
             None => None,
         };
-        self.attached(answered)
-    }
-
-    /// An answer with its attachment.
-    fn attached(&mut self, answered: Option<(Answer, Extra)>) -> (Option<Answer>, JsValue) {
-        let Some((answer, extra)) = answered else {
-            return (None, JsValue::NULL);
-        };
-        match extra {
-            Extra::Nothing => (Some(answer), JsValue::NULL),
-            // The array is dropped here; its buffer moves to the page.
-            Extra::Bytes(bytes) => {
-                let array = js_sys::Uint8Array::from(bytes.as_slice());
-                (Some(answer), array.buffer().into())
-            }
-            Extra::Pixels {
-                width_px,
-                height_px,
-                rgba,
-            } => match self.bitmaps.of_pixels(width_px, height_px, &rgba) {
-                Ok(bitmap) => (Some(answer), bitmap.into()),
-                Err(error) => {
-                    port::log_error(&vramscope_protocol::error_text(&error));
-                    (None, JsValue::NULL)
-                }
-            },
-        }
+        self.bitmaps.attached(answered)
     }
 
     /// The answer to a request for a picture, with its bitmap. The pixels are not copied.
@@ -322,7 +267,7 @@ impl Worker {
                 (Some(DrawRequest::wrap(frame)), bitmap.into())
             }
             Err(error) => {
-                port::log_error(&error);
+                log_error(&error);
                 (None, JsValue::NULL)
             }
         }
@@ -332,7 +277,7 @@ impl Worker {
 fn draw_picture(
     document: &Document,
     painter: &mut Painter,
-    bitmaps: &mut bitmap::Bitmaps,
+    bitmaps: &mut Bitmaps,
     draw: &DrawRequest,
 ) -> Result<(DrawnFrame, ImageBitmap), String> {
     let start_ms = clock::now_ms();
@@ -342,7 +287,7 @@ fn draw_picture(
         device.history.allocations.len() as u32,
     );
     let frame = painter.draw(document, draw).ok_or("no such device")?;
-    let bitmap = bitmaps.bitmap(frame);
+    let bitmap = bitmaps.of_pixels(frame.width_px, frame.height_px, &frame.rgba);
     let bitmap = bitmap.map_err(|error| vramscope_protocol::error_text(&error))?;
     let drawn = DrawnFrame {
         draw: draw.clone(),

@@ -12,7 +12,7 @@ mod table;
 mod what_if;
 
 use vramscope_core::analysis::report::file_details::file_details;
-use vramscope_protocol::{Answer, Ask, Extra, Question};
+use vramscope_protocol::{Answer, Ask, Extra, Question, with_extra};
 
 use super::document::{Device, Document};
 use super::painter::Painter;
@@ -122,7 +122,7 @@ fn of_view(
             of,
             table::answer(of, document, &mut painter.colours, &mut caches.table),
         ),
-        // The worker itself draws, and files of graphs have no document.
+        // The worker itself draws, and other programs or files answer the rest.
         _ => None,
     }
 }
@@ -130,12 +130,4 @@ fn of_view(
 /// An answer without an attachment.
 fn alone<Q: Ask>(question: &Q, answer: Option<Q::Answer>) -> Option<(Answer, Extra)> {
     with_extra(question, answer.map(|answer| (answer, Extra::Nothing)))
-}
-
-/// The answer to a question, as it travels.
-pub(super) fn with_extra<Q: Ask>(
-    _: &Q,
-    answered: Option<(Q::Answer, Extra)>,
-) -> Option<(Answer, Extra)> {
-    answered.map(|(answer, extra)| (Q::wrap(answer), extra))
 }

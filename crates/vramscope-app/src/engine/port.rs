@@ -3,17 +3,27 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::{Array, Function};
+use js_sys::{Array, Function, Promise};
 use vramscope_protocol::message::{message, received};
 use vramscope_protocol::{Failure, Reply};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
 use crate::browser::clock;
 
 type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 type TakeError = Box<dyn Fn(&str)>;
+
+/// `www/page.js`'s functions that start a worker.
+#[derive(Clone, Debug)]
+pub struct Starters {
+    /// Returns one with the program that reads files.
+    pub worker: Function,
+    /// Promises one with the planner, which is loaded later than the page.
+    pub planner: Function,
+}
 
 /// A running worker. It ends when this is dropped.
 pub(super) struct Port {
@@ -42,9 +52,16 @@ impl Errors {
 }
 
 impl Port {
-    /// Starts a worker.
-    pub(super) fn start(new_worker: &Function) -> Result<Self, JsValue> {
-        let worker = new_worker.call0(&JsValue::NULL)?;
+    /// Starts a worker that reads a file.
+    pub(super) fn start(starters: &Starters) -> Result<Self, JsValue> {
+        let worker = starters.worker.call0(&JsValue::NULL)?;
+        Ok(Self::of(worker.unchecked_into()))
+    }
+
+    /// Starts a planner.
+    pub(super) async fn start_planner(starters: &Starters) -> Result<Self, JsValue> {
+        let worker = starters.planner.call0(&JsValue::NULL)?;
+        let worker = JsFuture::from(worker.unchecked_into::<Promise>()).await?;
         Ok(Self::of(worker.unchecked_into()))
     }
 

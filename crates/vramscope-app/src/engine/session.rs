@@ -11,7 +11,7 @@ use web_sys::ImageBitmap;
 use yew::Callback;
 
 use super::Source;
-use super::port::{Port, internal};
+use super::port::{Port, Starters, internal};
 use crate::browser::{clock, error_text, url};
 
 /// The number of an open file; never reused while the page is open.
@@ -36,6 +36,7 @@ struct Inner {
     id: SessionId,
     name: String,
     source: Source,
+    starters: Starters,
     /// The version of the file that the worker has.
     version: Cell<u32>,
     port: RefCell<Option<Port>>,
@@ -67,11 +68,17 @@ impl PartialEq for Session {
 
 impl Session {
     /// A session without a worker.
-    pub(super) fn new(id: SessionId, source: &Source, listener: Callback<Reply>) -> Self {
+    pub(super) fn new(
+        id: SessionId,
+        source: &Source,
+        listener: Callback<Reply>,
+        starters: &Starters,
+    ) -> Self {
         let inner = Inner {
             id,
             name: source.name(),
             source: source.clone(),
+            starters: starters.clone(),
             version: Cell::new(0),
             port: RefCell::new(None),
             listener: RefCell::new(listener),
@@ -145,14 +152,7 @@ impl Session {
     /// closed.
     pub(super) fn start(&self, port: Port, on_settled: impl FnOnce() + 'static) {
         self.inner.on_settled.replace(Some(Box::new(on_settled)));
-        // Weak: a worker must not keep alive the session that would end it.
-        let weak = Rc::downgrade(&self.inner);
-        port.listen(move |reply, attachment| {
-            if let Some(inner) = weak.upgrade() {
-                inner.take(reply, attachment);
-            }
-        });
-        self.inner.port.replace(Some(port));
+        self.inner.go_on_with(port);
         if self.inner.is_held.get() {
             self.send(&Request::Hold(true));
         }
@@ -166,10 +166,8 @@ impl Session {
     /// Says that no worker could be started.
     pub(super) fn fail(&self, error: &JsValue) {
         let inner = self.inner.clone();
-        let why = error_text(error);
-        wasm_bindgen_futures::spawn_local(async move {
-            inner.emit(internal(&format!("no worker could be started ({why})")));
-        });
+        let failure = not_started(error);
+        wasm_bindgen_futures::spawn_local(async move { inner.emit(failure) });
     }
 
     /// The number of this file.
@@ -393,18 +391,50 @@ impl Inner {
         }
     }
 
-    fn take(&self, reply: Reply, attachment: JsValue) {
-        let Reply::Answer {
-            request,
-            slot,
-            answer,
-        } = reply
-        else {
-            return self.take_news(reply);
-        };
-        match self.waiting(slot, request) {
-            Some(take) => take(answer, attachment),
-            None => close_bitmap(&attachment),
+    /// Has this worker answer from now on. One before it ends.
+    fn go_on_with(self: &Rc<Self>, port: Port) {
+        // Weak: a worker must not keep alive the session that would end it.
+        let weak = Rc::downgrade(self);
+        port.listen(move |reply, attachment| {
+            if let Some(inner) = weak.upgrade() {
+                inner.take(reply, attachment);
+            }
+        });
+        self.port.replace(Some(port));
+    }
+
+    /// Has a planner read the file in place of the worker.
+    fn go_to_planner(self: &Rc<Self>, file: JsValue) {
+        self.port.replace(None);
+        let inner = self.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            let planner = Port::start_planner(&inner.starters).await;
+            if inner.is_closed.get() {
+                return;
+            }
+            match planner {
+                Ok(planner) => {
+                    inner.go_on_with(planner);
+                    let name = inner.name.clone();
+                    inner.send_with(&Request::OpenBlob { name }, &file);
+                }
+                Err(error) => inner.take_news(not_started(&error)),
+            }
+        });
+    }
+
+    fn take(self: &Rc<Self>, reply: Reply, attachment: JsValue) {
+        match reply {
+            Reply::Answer {
+                request,
+                slot,
+                answer,
+            } => match self.waiting(slot, request) {
+                Some(take) => take(answer, attachment),
+                None => close_bitmap(&attachment),
+            },
+            Reply::ForPlanner => self.go_to_planner(attachment),
+            news => self.take_news(news),
         }
     }
 
@@ -435,6 +465,12 @@ impl Inner {
             self.port.replace(None);
         }
     }
+}
+
+/// The reply for a worker that could not be started.
+fn not_started(error: &JsValue) -> Reply {
+    let why = error_text(error);
+    internal(&format!("no worker could be started ({why})"))
 }
 
 /// Frees the memory of a picture that nobody waits for.

@@ -7,7 +7,7 @@ use vramscope_protocol::{Question, Request, Slot};
 
 /// Waiting requests, each with its attachment.
 #[derive(Debug)]
-pub(super) struct Queue<A> {
+pub struct Queue<A> {
     waiting: VecDeque<(Request, A)>,
 }
 
@@ -21,7 +21,7 @@ impl<A> Default for Queue<A> {
 
 impl<A> Queue<A> {
     /// Adds a request at the end, and drops waiting questions of the same asker.
-    pub(super) fn push(&mut self, request: Request, attachment: A) {
+    pub fn push(&mut self, request: Request, attachment: A) {
         if let Some(asker) = asker(&request) {
             self.waiting
                 .retain(|(older, _)| self::asker(older) != Some(asker));
@@ -31,7 +31,7 @@ impl<A> Queue<A> {
 
     /// Removes the next request: the first one for how much a search finds, which takes less than the picture of it; then
     /// one for a picture, as the user waits for it; else the oldest.
-    pub(super) fn pop(&mut self) -> Option<(Request, A)> {
+    pub fn pop(&mut self) -> Option<(Request, A)> {
         let rank = |(request, _): &(Request, A)| match request {
             Request::Ask { question, .. } => match &**question {
                 Question::Filter(filter::Question::Matches { .. }) => 0,
@@ -48,7 +48,9 @@ impl<A> Queue<A> {
         self.waiting.remove(next)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether no request waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 }
