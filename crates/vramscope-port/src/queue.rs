@@ -29,16 +29,17 @@ impl<A> Queue<A> {
         self.waiting.push_back((request, attachment));
     }
 
-    /// Removes the next request: the first one for how much a search finds, which takes less than the picture of it; then
-    /// one for a picture, as the user waits for it; else the oldest.
+    /// Removes the next request: what is to be drawn, before its picture; then one for how much a search finds, which takes less than
+    /// the picture of it; then one for a picture, as the user waits for it; else the oldest.
     pub fn pop(&mut self) -> Option<(Request, A)> {
         let rank = |(request, _): &(Request, A)| match request {
+            Request::Take => 0,
             Request::Ask { question, .. } => match &**question {
-                Question::Filter(filter::Question::Matches { .. }) => 0,
-                Question::Draw(_) => 1,
-                _ => 2,
+                Question::Filter(filter::Question::Matches { .. }) => 1,
+                Question::Draw(_) => 2,
+                _ => 3,
             },
-            _ => 2,
+            _ => 3,
         };
         let (next, _) = self
             .waiting
@@ -60,6 +61,8 @@ fn asker(request: &Request) -> Option<Slot> {
     match request {
         Request::Ask { slot, .. } => Some(*slot),
         Request::OpenBlob { .. }
+        | Request::OpenPacked
+        | Request::Take
         | Request::OpenUrl { .. }
         | Request::Reload { .. }
         | Request::Hold(_) => None,
@@ -132,6 +135,7 @@ mod tests {
         queue.push(ask(3, draw()), 4);
         queue.push(ask(2, draw()), 5);
         queue.push(ask(4, found), 6);
-        assert_eq!(rows(queue), [6, 4, 5, 1, 2]);
+        queue.push(Request::Take, 7);
+        assert_eq!(rows(queue), [7, 6, 4, 5, 1, 2]);
     }
 }

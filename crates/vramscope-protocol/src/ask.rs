@@ -140,6 +140,10 @@ questions! {
     Filter(filter::Question => filter::Answer);
     /// The comparison of two sides.
     Compare(compare::Question => compare::Answer);
+    /// What changes of the program would save.
+    Program(what_if::ProgramOf => what_if::ProgramRows);
+    /// What replays with other settings amount to.
+    Conclusion(what_if::ConclusionOf => what_if::Concluded);
     /// Plans with less memory, and replays with other settings.
     WhatIf(what_if::Question => what_if::Answer);
     /// The next version of the file.

@@ -59,6 +59,8 @@ pub enum Request {
         /// The file's name, for messages.
         name: String,
     },
+    /// Plan for the attached `Blob`: a packed snapshot. Only the planner does, and answers what is asked from then on.
+    OpenPacked,
     /// Fetch and read what lies at this address. Answered like [`Request::OpenBlob`], unless more than
     /// [`UNASKED_BYTES`] come from a server that does not say how many there are: that fails.
     OpenUrl {
@@ -75,6 +77,8 @@ pub enum Request {
         /// Absolute address.
         url: String,
     },
+    /// Keep what the planner found, for drawing and answers: the attached bytes of a [`Found`](views::what_if::Found). Has no answer.
+    Take,
     /// Take no more bytes from the server, or (`false`) go on. Has no answer.
     Hold(bool),
     /// Answer a question about the open file with [`Reply::Answer`], or not at all if a newer one with the

@@ -6,8 +6,8 @@
 //!                          └─> text ──────────────────────────────┘
 //! ```
 //!
-//! Everything but `open` and `fetch` is free of the browser and tested natively. Graphs of torch.compile are another program's
-//! (`vramscope-planner`).
+//! Everything but `open` and `fetch` is free of the browser and tested natively. Packing, what-if and graphs of
+//! torch.compile are another program's (`vramscope-planner`).
 
 mod answer;
 mod colours;
@@ -23,7 +23,6 @@ mod narrowed;
 mod native;
 mod open;
 mod opened;
-mod pace;
 mod painter;
 #[cfg(test)]
 mod picture_tests;
@@ -39,13 +38,15 @@ mod warm_up;
 pub use native::Native;
 use vramscope_port::{Bitmaps, Port, Queue, Ticks, log_error, serve};
 use vramscope_protocol::clock;
+use vramscope_protocol::views::what_if::Found;
 use vramscope_protocol::{
-    Answer, Ask, DrawRequest, DrawnFrame, Question, Reply, Request, with_extra,
+    Answer, Ask, DrawRequest, DrawnFrame, Question, Reply, Request, from_bytes, with_extra,
 };
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use web_sys::ImageBitmap;
 
@@ -118,7 +119,10 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &Ticks) {
             });
         }
         Request::Reload { name, url } => live::reload(worker, port.clone(), name, url),
+        Request::Take => worker.borrow_mut().take(&attachment),
         Request::Hold(on) => worker.borrow().gate.set_closed(on),
+        // The planner's.
+        Request::OpenPacked => {}
         Request::Ask {
             request,
             slot,
@@ -214,6 +218,23 @@ impl Worker {
         };
         let document = self.file.as_ref().and_then(File::snapshot);
         document.is_some_and(|document| document.version != look.version)
+    }
+
+    /// Keeps what the planner found, which the page passes on.
+    fn take(&mut self, bytes: &JsValue) {
+        let found: Result<Found, _> = from_bytes(&Uint8Array::new(bytes).to_vec());
+        let document = self.file.as_ref().and_then(File::snapshot);
+        let (Ok(found), Some(document)) = (found, document) else {
+            return;
+        };
+        match found.within.clone() {
+            None => views::take(found, document, &mut self.views),
+            Some(pools) => {
+                if let Some(narrowed) = Narrowed::of(document, &pools, &mut self.narrowed) {
+                    narrowed.take(found);
+                }
+            }
+        }
     }
 
     /// The answer to a question, and its attachment or `NULL`.

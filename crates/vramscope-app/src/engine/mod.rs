@@ -5,13 +5,15 @@
 //!                                    listener <──Reply──      take <──answer── worker
 //! ```
 //!
-//! Files of graphs go on to a worker with another program, the planner.
+//! Another program, the planner, has a worker of its own: for a file of graphs in place of the file's worker, for a snapshot beside
+//! it (`planner`).
 //!
 //! A spare worker, with compiled module and memory, waits from the page's start on, so that opening a
 //! file takes no start-up time. A file's worker ends with its [`Session`]: closing a tab, or cancelling,
 //! frees all its memory at once.
 
 mod handover;
+mod planner;
 mod port;
 mod session;
 
@@ -25,6 +27,7 @@ use yew::Callback;
 
 use crate::browser::{clock, url};
 pub use handover::Handover;
+pub use planner::Planning;
 use port::Port;
 pub use port::Starters;
 pub use session::{Asker, Session, SessionId};

@@ -59,7 +59,7 @@ impl Port {
     }
 
     /// Starts a planner.
-    pub(super) async fn start_planner(starters: &Starters) -> Result<Self, JsValue> {
+    pub(super) async fn start_planner(starters: Starters) -> Result<Self, JsValue> {
         let worker = starters.planner.call0(&JsValue::NULL)?;
         let worker = JsFuture::from(worker.unchecked_into::<Promise>()).await?;
         Ok(Self::of(worker.unchecked_into()))
@@ -93,15 +93,15 @@ impl Port {
     pub(super) fn listen(&self, take: impl Fn(Reply, JsValue) + Clone + 'static) {
         let take_error = take.clone();
         let on_message = Closure::<dyn FnMut(_)>::new(move |event: MessageEvent| {
-            let (reply, attachment) = received(&event)
-                .unwrap_or_else(|error| (internal(&error.to_string()), JsValue::NULL));
+            let (reply, attachment) = received(&event).unwrap_or_else(|error| {
+                (failed(Failure::internal(&error.to_string())), JsValue::NULL)
+            });
             take(reply, attachment);
         });
         self.worker
             .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         self.on_message.replace(Some(on_message));
-        let take_error =
-            move |message: &str| take_error(Reply::Failed(Box::new(trap(message))), JsValue::NULL);
+        let take_error = move |message: &str| take_error(failed(trap(message)), JsValue::NULL);
         self.errors.take.replace(Some(Box::new(take_error)));
         let early = self.errors.early.borrow_mut().take();
         if let Some(early) = early {
@@ -139,9 +139,9 @@ impl Drop for Port {
     }
 }
 
-/// The reply for a fault of this program.
-pub(super) fn internal(what: &str) -> Reply {
-    Reply::Failed(Box::new(Failure::internal(what)))
+/// The reply for a failure.
+pub(super) fn failed(failure: Failure) -> Reply {
+    Reply::Failed(Box::new(failure))
 }
 
 /// The failure of a worker that stopped without a message. Panics send a message before they trap, so
