@@ -1,4 +1,5 @@
-// The page's entry: compiles its program and that of its workers while they load, then hands over to Rust.
+// The page's entry: compiles its program and that of its workers while they load, then hands over to Rust. The planner's program
+// (packing, what-if, graphs) is loaded behind them.
 //
 // It serves two pages. Of the one on a web server, each file of a program lies beside this one. In the one that
 // `vramscope html` writes, each stands in the page itself, as base64 of its gzip, and so do the
@@ -6,7 +7,10 @@
 
 const PAGE = "vramscope_app";
 const WORKER = "vramscope_worker";
+const PLANNER = "vramscope_planner";
 const modules = new Map();
+// Promises what starts planners.
+let planners = null;
 const inPage = new Map(Array.from(document.querySelectorAll("script[data-part]"), (part) => [part.dataset.part, part]));
 // What the server was given: `vramscope view` names it here.
 const served = Array.from(document.querySelectorAll("link[rel=snapshot]"), (link) => link.href);
@@ -28,11 +32,7 @@ addEventListener("drop", dropInside, true);
 const common = (isFramed && frameElement?.vramscope) || {};
 if (isFramed) addEventListener("error", cannotStart);
 const program = isMini ? "vramscope_mini" : PAGE;
-const [page, workerModule, workerGlue] = await Promise.all([
-  programOf(program),
-  moduleOf(WORKER),
-  hasWorkerFile ? "" : textOf(WORKER),
-]);
+const [page, newWorker] = await Promise.all([programOf(program), starterOf(WORKER)]);
 performance.mark("vramscope:compiled");
 await page.init();
 performance.mark("vramscope:begun");
@@ -41,10 +41,11 @@ const { place } = document.documentElement.dataset;
 // In full: a frame whose document is given to it (`srcdoc`) takes addresses relative to the page around it.
 if (place && !location.hash) history.replaceState(null, "", `${location.href.split("#", 1)[0]}#${place}`);
 const files = carried().concat(Array.from(document.querySelectorAll("script[data-file]"), (file) => new File([bytesOf(file)], file.dataset.file)));
-const newWorker = workers();
-if (isMini) page.start_mini(newWorker, loadPage, files);
-else page.start_page(newWorker, [...files, ...early], served, null);
+if (isMini) page.start_mini(newWorker, newPlanner, loadPage, files);
+else page.start_page(newWorker, newPlanner, [...files, ...early], served, null);
 early = null;
+// Now, as the server may be gone when somebody asks. What is embedded in other pages takes only what is asked for.
+if (!isFramed && inPage.size === 0) loadPlanner().catch(() => {});
 removeEventListener("error", cannotStart);
 
 // Tells the page around this one what keeps this one from starting.
@@ -137,16 +138,31 @@ function carried() {
   return [new File([bytes], name || "snapshot")];
 }
 
-// Returns what starts a worker. One download and one compilation serve all workers: they are made from what is here, so that
-// files are opened and drawn when the server has gone. Only in a frame they come from a file, for a site that shows the viewer
-// in its pages may allow no others (worker-src).
-function workers() {
-  const script = hasWorkerFile ? new URL(`${WORKER}.js`, import.meta.url) : addressOf(asScript(workerGlue));
+// Promises what starts a worker with this program. One download and one compilation serve all of its workers: they are made from
+// what is here, so that files are opened and drawn when the server has gone. Only in a frame they come from a file, for a site
+// that shows the viewer in its pages may allow no others (worker-src).
+async function starterOf(name) {
+  const [module, glue] = await Promise.all([moduleOf(name), hasWorkerFile ? "" : textOf(name)]);
+  const script = hasWorkerFile ? new URL(`${name}.js`, import.meta.url) : addressOf(asScript(glue));
   return () => {
     const worker = new Worker(script, { name: "vramscope", type: hasWorkerFile ? "module" : "classic" });
-    worker.postMessage(workerModule);
+    worker.postMessage(module);
     return worker;
   };
+}
+
+// Nothing is kept of a load that failed, so that it can be tried again.
+function loadPlanner() {
+  planners ??= starterOf(PLANNER).catch((error) => {
+    planners = null;
+    throw error;
+  });
+  return planners;
+}
+
+async function newPlanner() {
+  const start = await loadPlanner();
+  return start();
 }
 
 function transferOf(files) {
@@ -167,14 +183,13 @@ async function programOf(name) {
 async function loadPage() {
   const [page] = await Promise.all([programOf(PAGE), loadStyle()]);
   await page.init();
-  return (handed) => page.start_page(newWorker, [], [], handed);
+  return (handed) => page.start_page(newWorker, newPlanner, [], [], handed);
 }
 
 async function textOf(name) {
   return (await load(`${name}.js`)).text();
 }
 
-// Nothing is kept of a load that failed, so that it can be tried again.
 function moduleOf(program) {
   if (!modules.has(program)) {
     const name = `${import.meta.url} ${program}`;

@@ -128,9 +128,10 @@ fn check(out: &Path, is_ours: bool, page: Option<&Path>) -> Result<()> {
 }
 
 /// The components of the page.
-const PAGE: [Part<'static>; 2] = [
+const PAGE: [Part<'static>; 3] = [
     ("vramscope-app", WASM, &[]),
     ("vramscope-worker", WASM, &[]),
+    ("vramscope-planner", WASM, &[]),
 ];
 
 /// The page with the book, and how to serve it.
@@ -165,10 +166,10 @@ fn programs(target: &str, features: &[&str], page: &Path, out: &Path) -> Result<
     let built = portable::build(target, features, page, &builders)?;
     let linked = portable::linked(&builders)?;
     let folder = out.join("bin").join(target);
-    let [page, worker] = PAGE;
+    let [app, worker, planner] = PAGE;
     let library: Part = ("vramscope-inject", target, &[]);
     let parts: [&[Part<'_>]; 2] = [
-        &[("vramscope-cli", target, features), page, worker],
+        &[("vramscope-cli", target, features), app, worker, planner],
         &[("vramscope-capture", target, &[]), library],
     ];
     for (program, parts) in built.iter().zip(parts) {

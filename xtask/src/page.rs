@@ -38,8 +38,10 @@ mod tests {
     #[test]
     fn the_page_is_built_anew_when_any_of_its_crates_changes() {
         let mut tree = cargo();
-        tree.args(["tree", "--locked", "--package", "vramscope-app"]);
-        tree.args(["--package", "vramscope-worker", "--target", WASM]);
+        tree.args(["tree", "--locked", "--target", WASM]);
+        for name in xtask_page::page::PROGRAM_CRATES {
+            tree.args(["--package", name]);
+        }
         tree.args(["--edges", "normal", "--prefix", "none", "--format", "{p}"]);
         let told = output(&mut tree).unwrap();
         let names = told.lines().filter_map(|line| line.split(' ').next());

@@ -1,8 +1,8 @@
 //! The page: Yew components in the browser's main thread. What they show, workers decode, analyse and draw
 //! (`vramscope-worker`), each for one file.
 //!
-//! Page and worker are programs of their own, which `www/page.js` loads side by side. A third one is the first picture of an
-//! embedded viewer (`mini.html`), before the page: it is made of the modules up to [`mini`].
+//! Page, worker and planner are programs of their own, which `www/page.js` loads: page and worker side by side, then the planner.
+//! A fourth is the first picture of an embedded viewer (`mini.html`), before the page: it is made of the modules up to [`mini`].
 //!
 //! - [`browser`]: files, addresses, clipboard, clock;
 //! - [`engine`]: the page's access to workers: one [`engine::Session`] per open file;
@@ -40,19 +40,14 @@ pub mod mini;
 pub mod components;
 
 use browser::{door, frame, url};
-use engine::{Engine, Handover, Source};
+use engine::{Engine, Handover, Source, Starters};
 use wasm_bindgen::JsValue;
 
-/// Mounts the page. `new_worker` starts a worker. `files` are embedded in the page, `served` are the addresses of files that its
+/// Mounts the page. `files` are embedded in the page, `served` are the addresses of files that its
 /// server was given; both are opened at the start, with those that the page's address names. Of `mini.html` it is what that
 /// page hands over instead.
-pub fn start(
-    new_worker: js_sys::Function,
-    files: Vec<web_sys::File>,
-    served: Vec<String>,
-    handed: &JsValue,
-) {
-    let engine = Engine::new(new_worker, true);
+pub fn start(starters: Starters, files: Vec<web_sys::File>, served: Vec<String>, handed: &JsValue) {
+    let engine = Engine::new(starters, true);
     if let Some(handed) = Handover::of_js(handed, &engine) {
         return go_on(engine, handed);
     }

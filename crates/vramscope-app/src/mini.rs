@@ -31,7 +31,7 @@ use yew::Callback;
 use crate::browser::door::{self, Message};
 use crate::browser::{error_text, frame, history, url};
 use crate::canvas::{Canvases, PlotArea, TimelineCanvas, draw_scene};
-use crate::engine::{Engine, Handover, Session, Source};
+use crate::engine::{Engine, Handover, Session, Source, Starters};
 use crate::state::choices::LanesChoices;
 use crate::state::sentences;
 
@@ -70,15 +70,15 @@ struct Shown {
     sizes: Option<(ResizeObserver, Closure<dyn FnMut()>)>,
 }
 
-/// Shows the first picture of a file: one of those in the page, or that its address names. `new_worker` starts a worker,
-/// `load_page` promises the start of the page.
-pub fn start(new_worker: Function, load_page: Function, files: Vec<File>) {
+/// Shows the first picture of a file: one of those in the page, or that its address names. `load_page` promises the start of the
+/// page.
+pub fn start(starters: Starters, load_page: Function, files: Vec<File>) {
     frame::show_controls();
     frame::show_sleep();
     frame::show_theme();
     let linked = url::sources().into_iter().map(Source::Linked);
     let mut sources: Vec<_> = Source::files(files).into_iter().chain(linked).collect();
-    let engine = Engine::new(new_worker, false);
+    let engine = Engine::new(starters, false);
     engine.start_spare();
     let mini = Rc::new(Mini {
         engine,
@@ -211,7 +211,11 @@ impl Mini {
                 self.end(Vec::new());
             }
             // The session takes these itself, and versions are read by the page alone.
-            Reply::Ready | Reply::Mark { .. } | Reply::Answer { .. } | Reply::Reloaded(_) => {}
+            Reply::Ready
+            | Reply::Mark { .. }
+            | Reply::ForPlanner
+            | Reply::Answer { .. }
+            | Reply::Reloaded(_) => {}
         }
     }
 

@@ -75,6 +75,18 @@ pub fn decode_pickle(input: impl Read, options: Options<'_>) -> Result<Snapshot,
     now(arriving(Box::new(input), options, &mut || None))
 }
 
+/// [`decode_with`] for packed snapshots without a container. A program that reads only these has no code for containers and other
+/// encodings.
+///
+/// # Errors
+/// As [`decode_with`].
+pub fn decode_packed(input: impl Read, options: Options<'_>) -> Result<Snapshot, Error> {
+    let unwrapped = container::plain(Box::new(input), Encoding::Packed, &options.limits)?;
+    now(read_unwrapped(unwrapped, options, async |unread| {
+        vram_format::read(unread)
+    }))
+}
+
 /// [`decode_pickle`] while the bytes arrive. `arrival` is called as often as progress is reported, and its result is
 /// awaited before more of `input` is read.
 ///
@@ -94,7 +106,7 @@ async fn arriving(
     options: Options<'_>,
     arrival: &mut dyn FnMut() -> Option<Arrival>,
 ) -> Result<Snapshot, Error> {
-    let unwrapped = container::plain_pickle(input, &options.limits)?;
+    let unwrapped = container::plain(input, Encoding::Pickle, &options.limits)?;
     let read = async |unread: Unread<'_>| read_pickle(unread, arrival).await;
     read_unwrapped(unwrapped, options, read).await
 }

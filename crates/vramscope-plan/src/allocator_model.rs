@@ -56,7 +56,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use self::allocator::{Allocator, Driver, NONE};
-pub use self::check::{Agreement, Check, CheckRun, Difference, check};
+pub(crate) use self::check::compare;
+pub use self::check::{Agreement, Check, Difference, check};
 use self::program::{Call, Program, live_at_start};
 use self::recorded::Recorded;
 pub(super) use self::settings::lower_limit;
@@ -139,13 +140,8 @@ impl Outcome {
 /// Runs one device's trace through the model. Takes some tenths of a second per million events.
 #[must_use]
 pub fn replay(device: Device<'_>, settings: &ModelSettings, start: Start) -> Outcome {
-    let mut run = Run::new(device, settings, start);
-    run.run(device, &mut || false);
-    run.into_outcome()
+    Run::new(device, settings, start).outcome(device)
 }
-
-/// Events between two checks of the clock: some hundred µs.
-const EVENTS_BETWEEN_LOOKS: u32 = 1_024;
 
 /// The lowest address that the model hands out.
 const FIRST_ADDRESS: u64 = 1 << 32;
@@ -195,22 +191,19 @@ impl Driver for ModelledDevice {
     }
 }
 
-/// [`replay`] in slices of work.
-pub struct Run {
+/// A [`replay`].
+struct Run {
     program: Program,
     allocator: Allocator,
     /// By allocation: its block, or [`NONE`].
     blocks: Vec<u32>,
     cuda: ModelledDevice,
-    /// The next moment.
-    moment: u32,
     outcome: Outcome,
 }
 
 impl Run {
-    /// A replay before its first event.
-    #[must_use]
-    pub fn new(device: Device<'_>, settings: &ModelSettings, start: Start) -> Self {
+    /// A replay that has run no event.
+    fn new(device: Device<'_>, settings: &ModelSettings, start: Start) -> Self {
         let allocations = device.history.allocations.len();
         let recorded = match start {
             Start::AsRecorded => Recorded::of(settings, &device.state_at(0), allocations),
@@ -234,7 +227,6 @@ impl Run {
             allocator: recorded.allocator,
             blocks: recorded.blocks,
             cuda,
-            moment: 1,
             outcome: Outcome::default(),
         };
         if start == Start::Afresh {
@@ -246,34 +238,16 @@ impl Run {
         run
     }
 
-    /// Runs events until `is_over` returns true, and at least some. Returns whether the trace has ended. `device` must be
-    /// the one given to [`new`](Self::new).
-    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+    /// Runs all events.
+    fn outcome(mut self, device: Device<'_>) -> Outcome {
         let mut calls = Vec::new();
-        while self.moment <= device.history.event_count {
-            let moment = self.moment;
+        for moment in 1..=device.history.event_count {
             self.program.calls(device, moment, |call| calls.push(call));
             for call in calls.drain(..) {
                 self.act(device, moment, call);
             }
             self.outcome.note(moment, &mut self.allocator);
-            self.moment += 1;
-            if moment.is_multiple_of(EVENTS_BETWEEN_LOOKS) && is_over() {
-                break;
-            }
         }
-        self.moment > device.history.event_count
-    }
-
-    /// The outcome so far, without the figures that are computed at the end.
-    #[must_use]
-    pub fn outcome(&self) -> &Outcome {
-        &self.outcome
-    }
-
-    /// The outcome so far.
-    #[must_use]
-    pub fn into_outcome(mut self) -> Outcome {
         self.outcome.retries = self.allocator.retries;
         self.outcome.arena_peaks = self.allocator.reserved.peaks();
         self.outcome

@@ -1,12 +1,12 @@
-//! Computes a plan: the cheap parts immediately, packings and replays in slices of work.
+//! Computes a plan: the cheap parts at once, then packings and replays, then better packings for as long as it is asked.
 
 use std::collections::HashMap;
 
 use super::bars::Bars;
 use super::plan::{ArenaPlan, DevicePlan, PackedBytes, Step};
 use super::problems::{self, ArenaProblem, Gathered, Missing, Needs};
-use super::what_if::{Baseline, Modelling};
-use super::words::Words;
+use super::what_if::{Baseline, baseline};
+use super::words::{Words, no_model};
 use crate::packing::{Packed, Packer, Sections};
 use crate::pool_planner;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
@@ -36,16 +36,14 @@ pub struct Planner {
     pooled: usize,
     pools: Option<pool_planner::Planner>,
     turn: Turn,
-    /// The model with the file's own settings.
-    model: Modelling,
+    /// The model with the file's own settings, or why there is none, once that is known.
+    model: Option<Result<Baseline, String>>,
 }
 
 /// How much is known about the problems.
 enum Gathering {
     Nothing,
-    /// The sums of their needs are being computed.
-    Sums(Box<problems::Gathering>),
-    /// Everything but their buffers.
+    /// All but their buffers.
     Places(Missing),
     Done,
 }
@@ -63,12 +61,12 @@ impl Planner {
     /// A planner before any work. It already has the peak of requested bytes.
     #[must_use]
     pub fn new(device: Device<'_>) -> Self {
-        Self::with_model(device, Modelling::new(device))
+        Self::with_model(device, None)
     }
 
-    /// [`new`](Self::new) with work on the model that may have begun or be done.
+    /// [`new`](Self::new) with the device's [`baseline`], if that is known.
     #[must_use]
-    pub fn with_model(device: Device<'_>, model: Modelling) -> Self {
+    pub fn with_model(device: Device<'_>, model: Option<Result<Baseline, String>>) -> Self {
         let (needs, segments) = (Needs::at_peak(device), SegmentsKnown::of(device));
         let is_reserved_known = segments == SegmentsKnown::Real;
         let reserved_bytes = is_reserved_known.then(|| device.history.most_reserved_bytes());
@@ -82,7 +80,7 @@ impl Planner {
                 steps: Vec::new(),
                 arenas: Vec::new(),
                 waiting: needs.waiting,
-                no_model: model.no_model().cloned(),
+                no_model: no_model(device, segments),
                 has_all_bars: false,
                 is_done: false,
             },
@@ -154,13 +152,15 @@ impl Planner {
     /// The model's results with the file's own settings, once it has run; `None` also without a model.
     #[must_use]
     pub fn baseline(&self) -> Option<&Baseline> {
-        self.model.baseline()
+        self.model.as_ref()?.as_ref().ok()
     }
 
-    /// The work on the model.
-    #[must_use]
-    pub fn model(&self) -> &Modelling {
-        &self.model
+    /// The device's [`baseline`], which is computed if it is not known yet.
+    ///
+    /// # Errors
+    /// Why this device has no model, as a sentence.
+    pub fn modelled(&mut self, device: Device<'_>) -> Result<&Baseline, &String> {
+        self.model.get_or_insert_with(|| baseline(device)).as_ref()
     }
 
     /// The packing problems as far as they are known, in the order of [`DevicePlan::arenas`].
@@ -193,14 +193,7 @@ impl Planner {
     fn step(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
         match std::mem::replace(&mut self.gathering, Gathering::Done) {
             Gathering::Nothing => {
-                self.gathering = Gathering::Sums(Box::new(problems::Gathering::new(device)));
-                return true;
-            }
-            Gathering::Sums(mut gathering) => {
-                match gathering.run(device, is_over) {
-                    true => self.take(device, gathering.finish(device)),
-                    false => self.gathering = Gathering::Sums(gathering),
-                }
+                self.take(device, problems::gather(device));
                 return true;
             }
             Gathering::Places(missing) => {
@@ -227,7 +220,7 @@ impl Planner {
             });
             self.begun += usize::from(self.packed(self.begun).is_some());
         } else if self.plan.no_model.is_none() && self.bars.modelled.is_none() {
-            self.run_model(device, is_over);
+            self.run_model(device);
         } else if self.pooled < self.problems.len() {
             self.pool(self.pooled, is_over);
         } else {
@@ -259,9 +252,9 @@ impl Planner {
         self.pooled += 1;
     }
 
-    fn run_model(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) {
-        self.model.run(device, is_over);
-        let Some(baseline) = self.model.baseline() else {
+    /// Runs the model with the file's own settings.
+    fn run_model(&mut self, device: Device<'_>) {
+        let Ok(baseline) = self.model.get_or_insert_with(|| baseline(device)) else {
             return;
         };
         // Bars of a model that fails on this recording are not shown.
@@ -330,10 +323,7 @@ impl Planner {
             device,
             plan: &self.plan,
             needs: &self.needs,
-            refused: self
-                .model
-                .baseline()
-                .map_or(0, |baseline| baseline.own.refused_though_served),
+            refused: (self.baseline()).map_or(0, |baseline| baseline.own.refused_though_served),
         };
         let steps = self
             .bars

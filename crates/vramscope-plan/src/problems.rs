@@ -126,122 +126,59 @@ pub(super) struct Missing {
     problem_of: Vec<u32>,
 }
 
-/// Finds a device's packing problems and their needs, in slices of work.
-pub(super) struct Gathering {
-    kind: AllocatorKind,
-    rows: Rows,
-    /// The row of each allocation's pool and stream.
-    arena_of: Vec<u32>,
-    sums: Sums,
-    /// Number of lists in `sums` that are computed.
-    lists: u32,
-}
-
-impl Gathering {
-    /// Numbers the pools and streams.
-    pub(super) fn new(device: Device<'_>) -> Self {
-        let kind = AllocatorKind::of(device.snapshot());
-        let mut rows = Rows::default();
-        let arena_of = arena_of_allocations(device, kind, &mut rows);
-        Self {
-            kind,
-            sums: Sums {
-                by_arena: vec![Peaks::default(); rows.keys.len()],
-                ..Sums::default()
-            },
-            rows,
-            arena_of,
-            lists: 0,
-        }
+/// Finds a device's packing problems, and the least memory that they need.
+pub(super) fn gather(device: Device<'_>) -> Gathered {
+    let kind = AllocatorKind::of(device.snapshot());
+    let mut rows = Rows::default();
+    let mut problem_of = arena_of_allocations(device, kind, &mut rows);
+    let sweep = Sweep::new(device, &problem_of, rows.keys.len());
+    let (peaks, needs) = sweep.finish();
+    let reserved = reserved_peaks(device, kind, &mut rows);
+    // A pool and stream whose only request failed may be served under other settings.
+    let snapshot = device.snapshot();
+    for &moment in device.failed_requests() {
+        let event = device.history.first_event + moment - 1;
+        let context = snapshot
+            .contexts
+            .get(snapshot.events.context[event as usize]);
+        rows.number(ArenaKey::of(kind, context.pool, Some(context.stream)));
     }
-
-    /// Works until `is_over` returns true, and at least on one piece of work. Returns whether everything is known. `device`
-    /// must be the one given to [`new`](Self::new).
-    pub(super) fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
-        let table = &device.history.allocations;
-        let last_first = |ends: &[u32]| {
-            let mut rows = rows_by_end(ends);
-            rows.reverse();
-            rows
+    let problem = |(row, &key): (usize, &ArenaKey)| {
+        let peak = peaks.get(row).copied().unwrap_or_default();
+        let problem = ArenaProblem {
+            key,
+            allocations: Vec::new(),
+            problem: Arc::default(),
+            requested_bytes: peak.requested.most(),
+            aligned_bytes: peak.aligned.most(),
+            reserved_bytes: reserved.get(row).copied().unwrap_or(0),
         };
-        self.lists += 1;
-        match self.lists {
-            1 => self.sums.deaths = last_first(&table.died),
-            2 => {
-                let lives = table.free_requested.iter().zip(&table.died);
-                let waits = lives.map(|(&freed, &died)| if freed < died { freed } else { NEVER });
-                self.sums.releases = last_first(&waits.collect::<Vec<u32>>());
-            }
-            _ => {
-                let mut sweep = Sweep {
-                    table,
-                    sizes: device.block_sizes(),
-                    arena_of: &self.arena_of,
-                    sums: &mut self.sums,
-                };
-                return sweep.run(is_over);
-            }
-        }
-        false
+        (row, problem)
+    };
+    let mut problems: Vec<_> = rows.keys.iter().enumerate().map(problem).collect();
+    problems.sort_few_by_key(|(_, of)| {
+        (
+            std::cmp::Reverse((of.aligned_bytes, of.reserved_bytes)),
+            of.key,
+        )
+    });
+    let mut number_of = vec![0; problems.len()];
+    for (number, &(row, _)) in (0..).zip(&problems) {
+        number_of[row] = number;
     }
-
-    /// The result, once everything is known.
-    pub(super) fn finish(self, device: Device<'_>) -> Gathered {
-        let Self {
-            kind,
-            mut rows,
-            arena_of: mut problem_of,
-            sums,
-            ..
-        } = self;
-        let (peaks, needs) = sums.finish();
-        let reserved = reserved_peaks(device, kind, &mut rows);
-        // A pool and stream whose only request failed may be served under other settings.
-        let snapshot = device.snapshot();
-        for &moment in device.failed_requests() {
-            let event = device.history.first_event + moment - 1;
-            let context = snapshot
-                .contexts
-                .get(snapshot.events.context[event as usize]);
-            rows.number(ArenaKey::of(kind, context.pool, Some(context.stream)));
-        }
-        let problem = |(row, &key): (usize, &ArenaKey)| {
-            let peak = peaks.get(row).copied().unwrap_or_default();
-            let problem = ArenaProblem {
-                key,
-                allocations: Vec::new(),
-                problem: Arc::default(),
-                requested_bytes: peak.requested.most(),
-                aligned_bytes: peak.aligned.most(),
-                reserved_bytes: reserved.get(row).copied().unwrap_or(0),
-            };
-            (row, problem)
-        };
-        let mut problems: Vec<_> = rows.keys.iter().enumerate().map(problem).collect();
-        problems.sort_few_by_key(|(_, of)| {
-            (
-                std::cmp::Reverse((of.aligned_bytes, of.reserved_bytes)),
-                of.key,
-            )
-        });
-        let mut number_of = vec![0; problems.len()];
-        for (number, &(row, _)) in (0..).zip(&problems) {
-            number_of[row] = number;
-        }
-        let mut buffers = vec![0; problems.len()];
-        for problem in &mut problem_of {
-            *problem = number_of[*problem as usize];
-            buffers[*problem as usize] += 1;
-        }
-        Gathered {
-            problems: problems.into_iter().map(|(_, problem)| problem).collect(),
-            buffers,
-            needs: Needs {
-                empty_at_start_bytes: gap(&device.state_at(0), None).empty_bytes,
-                ..needs
-            },
-            missing: Missing { problem_of },
-        }
+    let mut buffers = vec![0; problems.len()];
+    for problem in &mut problem_of {
+        *problem = number_of[*problem as usize];
+        buffers[*problem as usize] += 1;
+    }
+    Gathered {
+        problems: problems.into_iter().map(|(_, problem)| problem).collect(),
+        buffers,
+        needs: Needs {
+            empty_at_start_bytes: gap(&device.state_at(0), None).empty_bytes,
+            ..needs
+        },
+        missing: Missing { problem_of },
     }
 }
 
@@ -345,16 +282,12 @@ struct Peaks {
     aligned: Running,
 }
 
-/// Allocations between two checks of the clock.
-const ROWS_PER_LOOK: usize = 1 << 16;
-
-/// The sums of a pass over births, free requests and deaths, and its progress.
+/// The sums of a pass over births, free requests and deaths, as far as it has come.
 #[derive(Default)]
 struct Sums {
     /// Allocations by death, and those with pending frees by free request; the last first.
     deaths: Vec<u32>,
     releases: Vec<u32>,
-    next: usize,
     by_arena: Vec<Peaks>,
     device: Peaks,
     in_use: Running,
@@ -363,41 +296,53 @@ struct Sums {
     needs: Needs,
 }
 
-impl Sums {
-    /// The peaks of each pool and stream, and the needs of all together.
-    fn finish(self) -> (Vec<Peaks>, Needs) {
-        let mut needs = self.needs;
-        needs.requested_bytes = self.device.requested.most();
-        needs.aligned_bytes = self.device.aligned.most();
-        needs.waiting.most_bytes = self.waiting.most();
-        needs.waiting.peak_without_bytes = self.in_use.most();
-        (self.by_arena, needs)
-    }
-}
-
 /// One pass over births, free requests and deaths that finds the peaks of each pool and stream and of the device.
 struct Sweep<'a> {
     table: &'a AllocationTable,
     sizes: &'a BlockSizes,
     arena_of: &'a [u32],
-    sums: &'a mut Sums,
+    sums: Sums,
 }
 
-impl Sweep<'_> {
-    /// Continues until `is_over` returns true, for at least some allocations. Returns whether it is done.
-    fn run(&mut self, is_over: &mut dyn FnMut() -> bool) -> bool {
+impl<'a> Sweep<'a> {
+    /// Before the pass.
+    fn new(device: Device<'a>, arena_of: &'a [u32], arenas: usize) -> Self {
+        let table = &device.history.allocations;
+        let last_first = |ends: &[u32]| {
+            let mut rows = rows_by_end(ends);
+            rows.reverse();
+            rows
+        };
+        let lives = table.free_requested.iter().zip(&table.died);
+        let waits = lives.map(|(&freed, &died)| if freed < died { freed } else { NEVER });
+        Self {
+            table,
+            sizes: device.block_sizes(),
+            arena_of,
+            sums: Sums {
+                deaths: last_first(&table.died),
+                releases: last_first(&waits.collect::<Vec<u32>>()),
+                by_arena: vec![Peaks::default(); arenas],
+                ..Sums::default()
+            },
+        }
+    }
+
+    /// The peaks of each pool and stream, and what all need together.
+    fn finish(mut self) -> (Vec<Peaks>, Needs) {
         // Allocations are numbered by birth.
-        while let Some(&moment) = self.table.born.get(self.sums.next) {
-            let row = self.sums.next;
+        for (row, &moment) in self.table.born.iter().enumerate() {
             self.end_until(moment, row);
             self.be_born(row, moment);
-            self.sums.next += 1;
-            if self.sums.next.is_multiple_of(ROWS_PER_LOOK) && is_over() {
-                return false;
-            }
         }
         self.end_until(NEVER, self.table.len());
-        true
+        let sums = self.sums;
+        let mut needs = sums.needs;
+        needs.requested_bytes = sums.device.requested.most();
+        needs.aligned_bytes = sums.device.aligned.most();
+        needs.waiting.most_bytes = sums.waiting.most();
+        needs.waiting.peak_without_bytes = sums.in_use.most();
+        (sums.by_arena, needs)
     }
 
     /// Handles everything freed before a moment, at which the allocation `next` is born.
@@ -448,7 +393,7 @@ impl Sweep<'_> {
         let aligned = self.sizes.aligned(bytes);
         let Sums {
             device, by_arena, ..
-        } = &mut *self.sums;
+        } = &mut self.sums;
         for peaks in [device, &mut by_arena[self.arena_of[row] as usize]] {
             peaks.requested.sub(bytes);
             peaks.aligned.sub(aligned);

@@ -12,12 +12,12 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::conclusion::{concluded, conclusion, is_worth_replaying, replays};
+pub use self::conclusion::{concluded, conclusion, replays};
 use super::problems::ArenaKey;
 use super::trust;
 pub use super::trust::ModelError;
 use super::words::no_model;
-use crate::allocator_model::{Check, CheckRun, ModelSettings, Outcome, Run, Start, lower_limit};
+use crate::allocator_model::{Check, ModelSettings, Outcome, Start, compare, lower_limit, replay};
 use vramscope_core::analysis::compare::changes::delta;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::overview::SegmentsKnown;
@@ -233,7 +233,7 @@ impl WhatIf {
         let least = (by_settings.unsigned_abs()).min(self.change_bytes.unsigned_abs());
         let is_within = least <= error.largest_bytes()
             || by_settings.is_negative() != self.change_bytes.is_negative();
-        let is_failing = (baseline.own()).fails(self.refused, self.refused_though_served);
+        let is_failing = baseline.fails(self.refused, self.refused_though_served);
         self.verdict = match by_settings {
             _ if is_close => Verdict::TooClose,
             _ if is_failing => Verdict::OutOfMemory,
@@ -265,103 +265,21 @@ fn refused_though_served(device: Device<'_>, outcome: &Outcome) -> u64 {
     refused.filter(|refused| was_served(refused.moment)).count() as u64
 }
 
-/// The replay that what-ifs of one device are compared with.
+/// The replay that what-ifs of one device are compared with: two replays with the file's own settings, and the check of one of
+/// them event by event.
 ///
 /// # Errors
 /// Why this device has no model, as a sentence.
 pub fn baseline(device: Device<'_>) -> Result<Baseline, String> {
-    let mut work = Modelling::new(device).0?;
-    loop {
-        work = work.go_on(device, &mut || false);
-        if let BaselineWork::Done(baseline) = work {
-            return Ok(*baseline);
-        }
+    if let Some(why) = no_model(device, SegmentsKnown::of(device)) {
+        return Err(why);
     }
-}
-
-/// A [`baseline`] in progress.
-pub struct Modelling(Result<BaselineWork, String>);
-
-impl Modelling {
-    /// Does no work yet.
-    #[must_use]
-    pub fn new(device: Device<'_>) -> Self {
-        let refused = no_model(device, SegmentsKnown::of(device));
-        Self(refused.map_or(Ok(BaselineWork::Waiting), Err))
-    }
-
-    /// Works until `is_over` returns true or until the end of a stage. Returns whether all work is done. `device` must be
-    /// the one given to [`new`](Self::new).
-    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
-        let Ok(work) = &mut self.0 else { return true };
-        *work = std::mem::take(work).go_on(device, is_over);
-        matches!(work, BaselineWork::Done(_))
-    }
-
-    /// Why this device has no model, as a sentence.
-    #[must_use]
-    pub fn no_model(&self) -> Option<&String> {
-        self.0.as_ref().err()
-    }
-
-    /// The baseline, once all work is done; `None` also without a model.
-    #[must_use]
-    pub fn baseline(&self) -> Option<&Baseline> {
-        match &self.0 {
-            Ok(BaselineWork::Done(baseline)) => Some(baseline),
-            _ => None,
-        }
-    }
-}
-
-/// A baseline in progress: both replays with the file's own settings, then the check event by event.
-#[derive(Default)]
-enum BaselineWork {
-    #[default]
-    Waiting,
-    FromEmpty(ModelSettings, Box<Run>),
-    FromStart(ModelSettings, Box<WhatIf>, Box<Run>),
-    Check(ModelSettings, Box<(WhatIf, Outcome)>, Box<CheckRun>),
-    Done(Box<Baseline>),
-}
-
-impl BaselineWork {
-    /// Works until `is_over` returns true or until the end of a stage.
-    fn go_on(self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> Self {
-        match self {
-            Self::Waiting => {
-                let settings = ModelSettings::of_device(device);
-                let run = Run::new(device, &settings, Start::Afresh);
-                Self::FromEmpty(settings, Box::new(run))
-            }
-            Self::FromEmpty(settings, mut run) => {
-                if !run.run(device, is_over) {
-                    return Self::FromEmpty(settings, run);
-                }
-                let own = WhatIf::of(device, "", &settings, run.into_outcome());
-                let run = Run::new(device, &settings, Start::AsRecorded);
-                Self::FromStart(settings, Box::new(own), Box::new(run))
-            }
-            Self::FromStart(settings, own, mut run) => {
-                if !run.run(device, is_over) {
-                    return Self::FromStart(settings, own, run);
-                }
-                let check = CheckRun::new(device, &settings);
-                let outcome = run.into_outcome();
-                Self::Check(settings, Box::new((*own, outcome)), Box::new(check))
-            }
-            Self::Check(settings, replays, mut check) => {
-                if !check.run(device, is_over) {
-                    return Self::Check(settings, replays, check);
-                }
-                let (own, outcome) = *replays;
-                let check = check.into_check(device, own.peak_reserved_bytes);
-                let baseline = Baseline::of(device, settings, own, &outcome, check);
-                Self::Done(Box::new(baseline))
-            }
-            Self::Done(_) => self,
-        }
-    }
+    let settings = ModelSettings::of_device(device);
+    let from_empty = replay(device, &settings, Start::Afresh);
+    let own = WhatIf::of(device, "", &settings, from_empty);
+    let from_start = replay(device, &settings, Start::AsRecorded);
+    let check = compare(device, &settings, own.peak_reserved_bytes);
+    Ok(Baseline::of(device, settings, own, &from_start, check))
 }
 
 /// The replay that what-ifs of one device are compared with, and how far it can be trusted.
@@ -423,124 +341,52 @@ impl Baseline {
     /// `expandable_segments:True,max_split_size_mb:128`.
     ///
     /// # Errors
-    /// See [`trial`](Self::trial).
-    pub fn what_if(&self, device: Device<'_>, changes: &str) -> Result<WhatIf, String> {
-        let mut trial = self.trial(device, changes)?;
-        while !trial.run(device, &mut || false) {}
-        Ok(trial.into_what_if(device, self))
-    }
-
-    /// [`what_if`](Self::what_if) in slices of work.
-    ///
-    /// # Errors
     /// Why there is no answer: the changes are invalid, or the model's error is too large.
-    pub fn trial(&self, device: Device<'_>, changes: &str) -> Result<Trial, String> {
+    pub fn what_if(&self, device: Device<'_>, changes: &str) -> Result<WhatIf, String> {
         let settings = self.settings.with_changes(changes)?;
-        match &self.refusal {
-            Some(refusal) => Err(refusal.clone()),
-            None => Ok(Trial {
-                changes: changes.to_owned(),
-                run: Run::new(device, &settings, Start::Afresh),
-                own: self.own(),
-                second: None,
-                settings,
-            }),
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
         }
+        let first = replay(device, &settings, Start::Afresh);
+        let second = self.doubt(device, &settings, &first);
+        let second = second.map(|settings| replay(device, &settings, Start::Afresh));
+        let is_failing = |outcome: &Outcome| {
+            let refused = outcome.refused.len() as u64;
+            self.fails(refused, refused_though_served(device, outcome))
+        };
+        let is_close = (second.as_ref()).is_some_and(|of| is_failing(of) != is_failing(&first));
+        let mut row = WhatIf::of(device, changes, &settings, first);
+        row.refused_within_error = second.map(|second| second.refused.len() as u64);
+        row.judge(self, &settings, is_close);
+        Ok(row)
     }
 
-    fn own(&self) -> OwnFigures {
-        OwnFigures {
-            refused: self.own.refused,
-            refused_though_served: self.own.refused_though_served,
-            rescued: self.own.rescued,
-            limit_bytes: self.settings.limit_bytes(),
-            error_bytes: self.error.largest_bytes(),
-        }
-    }
-}
-
-/// A what-if in progress.
-pub struct Trial {
-    changes: String,
-    settings: ModelSettings,
-    run: Run,
-    own: OwnFigures,
-    /// A second replay with a lower or higher limit, if the model's error decides whether the program fits.
-    second: Option<Run>,
-}
-
-/// The figures of the [`Baseline`] that a [`Trial`] needs.
-#[derive(Clone, Copy)]
-struct OwnFigures {
-    refused: u64,
-    refused_though_served: u64,
-    rescued: u64,
-    limit_bytes: Option<u64>,
-    error_bytes: u64,
-}
-
-impl OwnFigures {
-    /// Whether more requests fail than with the file's own settings, or other ones. A program may have ended at its
-    /// first failure.
-    fn fails(&self, refused: u64, refused_though_served: u64) -> bool {
-        refused > self.refused || refused_though_served > self.refused_though_served
-    }
-}
-
-impl Trial {
-    /// Works until `is_over` returns true or until the end of a stage. Returns whether the trial has ended. `device` must be
-    /// the one that it was made from.
-    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
-        if let Some(second) = &mut self.second {
-            return second.run(device, is_over);
-        }
-        if !self.run.run(device, is_over) {
-            return false;
-        }
-        let other = self.doubt(device);
-        self.second = other.map(|settings| Run::new(device, &settings, Start::Afresh));
-        self.second.is_none()
-    }
-
-    /// The settings for a second replay, if the outcome is in doubt: with the limit lowered by the model's error if the
-    /// program fits, or raised by it if not.
-    fn doubt(&self, device: Device<'_>) -> Option<ModelSettings> {
-        let (limit, error) = (self.settings.limit_bytes()?, self.own.error_bytes);
-        let outcome = self.run.outcome();
-        let fails = self.fails(device, outcome);
+    /// The settings for a second replay, if the first one's outcome is in doubt: with the limit lowered by the model's error if
+    /// the program fits, or raised by it if not.
+    fn doubt(
+        &self,
+        device: Device<'_>,
+        settings: &ModelSettings,
+        first: &Outcome,
+    ) -> Option<ModelSettings> {
+        let (limit, error) = (settings.limit_bytes()?, self.error.largest_bytes());
+        let refused = first.refused.len() as u64;
+        let fails = self.fails(refused, refused_though_served(device, first));
         let is_asked = fails
-            || Some(limit) != self.own.limit_bytes
-            || outcome.rescued.len() as u64 > self.own.rescued;
-        let is_near = fails || outcome.peak_reserved_bytes > limit.saturating_sub(error);
+            || Some(limit) != self.settings.limit_bytes()
+            || first.rescued.len() as u64 > self.own.rescued;
+        let is_near = fails || first.peak_reserved_bytes > limit.saturating_sub(error);
         let is_in_doubt = error > 0 && is_asked && is_near;
         is_in_doubt.then(|| match fails {
-            true => self
-                .settings
-                .with_limits(|limit| limit.saturating_add(error)),
-            false => self
-                .settings
-                .with_limits(|limit| limit.saturating_sub(error)),
+            true => settings.with_limits(|limit| limit.saturating_add(error)),
+            false => settings.with_limits(|limit| limit.saturating_sub(error)),
         })
     }
 
-    fn fails(&self, device: Device<'_>, outcome: &Outcome) -> bool {
-        let refused = outcome.refused.len() as u64;
-        let though_served = refused_though_served(device, outcome);
-        self.own.fails(refused, though_served)
-    }
-
-    /// The answer, once the trial has ended. `baseline` must be the one that made it.
-    #[must_use]
-    pub fn into_what_if(self, device: Device<'_>, baseline: &Baseline) -> WhatIf {
-        let failing = |run: &Run| self.fails(device, run.outcome());
-        let second = self.second.as_ref();
-        let is_close = second.is_some_and(|second| failing(second) != failing(&self.run));
-        let refused = second.map(|second| second.outcome().refused.len() as u64);
-        let outcome = self.run.into_outcome();
-        let mut row = WhatIf::of(device, &self.changes, &self.settings, outcome);
-        row.refused_within_error = refused;
-        row.judge(baseline, &self.settings, is_close);
-        row
+    /// Whether more requests fail than with the file's own settings, or other ones. A program may have ended at its first
+    /// failure.
+    fn fails(&self, refused: u64, refused_though_served: u64) -> bool {
+        refused > self.own.refused || refused_though_served > self.own.refused_though_served
     }
 }
 

@@ -46,6 +46,11 @@ pub trait Ask: Clone + PartialEq + Into<Question> {
     fn wrap(answer: Self::Answer) -> Answer;
 }
 
+/// The answer to a question, as it travels.
+pub fn with_extra<Q: Ask>(_: &Q, answered: Option<(Q::Answer, Extra)>) -> Option<(Answer, Extra)> {
+    answered.map(|(answer, extra)| (Q::wrap(answer), extra))
+}
+
 macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident($question:ty => $answer:ty);)*) => {
         /// A question about an open file.
@@ -135,6 +140,10 @@ questions! {
     Filter(filter::Question => filter::Answer);
     /// The comparison of two sides.
     Compare(compare::Question => compare::Answer);
+    /// What changes of the program would save.
+    Program(what_if::ProgramOf => what_if::ProgramRows);
+    /// What replays with other settings amount to.
+    Conclusion(what_if::ConclusionOf => what_if::Concluded);
     /// Plans with less memory, and replays with other settings.
     WhatIf(what_if::Question => what_if::Answer);
     /// The next version of the file.

@@ -1,4 +1,5 @@
-//! The messages between the page and its workers, which are programs of their own.
+//! The messages between the page and its workers, which are programs of their own: the worker of each file, and the planner of
+//! what takes long and is seldom wanted.
 //!
 //! Each message is one array of bytes (see `wire`), so that both ends and the tests share these types and nothing else.
 //! A `Blob`, an `ImageBitmap` or a large array travels beside it as the message's attachment.
@@ -28,7 +29,7 @@ pub use vramscope_view::theme::ThemeName;
 pub use vramscope_view::viewport::{Bounds, Viewport};
 pub use vramscope_view::views::Picture;
 
-pub use ask::{Answer, Ask, Extra, Question, Slot};
+pub use ask::{Answer, Ask, Extra, Question, Slot, with_extra};
 pub use details::{
     AllocationExtent, Composition, Details, DetailsOf, EventAnswer, EventOf, MOST_LISTED, MomentAt,
     MomentFacts, MomentOf, PlacedMoment, Preview, PreviewsOf, RangeFacts, RangeOf,
@@ -58,6 +59,8 @@ pub enum Request {
         /// The file's name, for messages.
         name: String,
     },
+    /// Plan for the attached `Blob`: a packed snapshot. Only the planner does, and answers what is asked from then on.
+    OpenPacked,
     /// Fetch and read what lies at this address. Answered like [`Request::OpenBlob`], unless more than
     /// [`UNASKED_BYTES`] come from a server that does not say how many there are: that fails.
     OpenUrl {
@@ -74,6 +77,8 @@ pub enum Request {
         /// Absolute address.
         url: String,
     },
+    /// Keep what the planner found, for drawing and answers: the attached bytes of a [`Found`](views::what_if::Found). Has no answer.
+    Take,
     /// Take no more bytes from the server, or (`false`) go on. Has no answer.
     Hold(bool),
     /// Answer a question about the open file with [`Reply::Answer`], or not at all if a newer one with the
@@ -105,6 +110,8 @@ pub enum Reply {
     Progress(Progress),
     /// The file is read, holds a snapshot, and can be asked about.
     Opened(Box<Opened>),
+    /// The file holds inductor graphs, which are the planner's to read. It is attached, as a `Blob`.
+    ForPlanner,
     /// The file is read, holds inductor graphs, and can be asked the questions of [`views::graph`].
     OpenedGraphs(Box<views::graph::GraphFile>),
     /// The file is read, holds ranks, and can be asked the questions of [`views::fleet`].

@@ -2,17 +2,14 @@
 //!
 //! ```text
 //! messages ─> queue ─> open ─> Document ─> answer / Painter ─> messages
-//!                          ├─> Graphs ─> answer ──────────────────┤
 //!                          ├─> Ranks ─> answer ───────────────────┤
 //!                          └─> text ──────────────────────────────┘
 //! ```
 //!
-//! Everything but `port`, `open`, `blob`, `fetch` and `bitmap` is free of the browser and
-//! tested natively.
+//! Everything but `open` and `fetch` is free of the browser and tested natively. Packing, what-if and graphs of
+//! torch.compile are another program's (`vramscope-planner`).
 
 mod answer;
-mod bitmap;
-mod blob;
 mod colours;
 mod describe;
 mod document;
@@ -21,19 +18,15 @@ mod filter;
 mod flame_trees;
 mod fleet;
 mod gate;
-mod graphs;
 mod live;
 mod narrowed;
 mod native;
 mod open;
 mod opened;
-mod pace;
 mod painter;
 #[cfg(test)]
 mod picture_tests;
-mod port;
 mod prepare;
-mod queue;
 mod range;
 mod reserved;
 #[cfg(test)]
@@ -43,26 +36,25 @@ mod views;
 mod warm_up;
 
 pub use native::Native;
+use vramscope_port::{Bitmaps, Port, Queue, Ticks, log_error, serve};
 use vramscope_protocol::clock;
-use vramscope_protocol::message::received;
+use vramscope_protocol::views::what_if::Found;
 use vramscope_protocol::{
-    Answer, Ask, DrawRequest, DrawnFrame, Extra, Failure, Question, Reply, Request,
+    Answer, Ask, DrawRequest, DrawnFrame, Question, Reply, Request, from_bytes, with_extra,
 };
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use web_sys::ImageBitmap;
 
 use document::Document;
 use fleet::Ranks;
 use gate::Gate;
-use graphs::Graphs;
 use narrowed::Narrowed;
 use painter::Painter;
-use port::Port;
-use queue::Queue;
 
 #[derive(Default)]
 struct Worker {
@@ -74,7 +66,7 @@ struct Worker {
     /// The next version of the file, once it is read.
     next: Option<Box<live::Next>>,
     painter: Painter,
-    bitmaps: bitmap::Bitmaps,
+    bitmaps: Bitmaps,
     views: views::Caches,
     /// The memory pools that were asked about last.
     narrowed: Option<Narrowed>,
@@ -87,38 +79,24 @@ struct Worker {
 /// The contents of a file.
 enum File {
     Snapshot(Box<Document>),
-    Graphs(Box<Graphs>),
     Fleet(Box<Ranks>),
 }
 
 /// Listens to the page from now on.
 pub fn run() {
-    let port = Rc::new(Port::new());
-    port.report_panics();
     // It ends with its thread. So the module needs no code that would free what it keeps.
     let worker: &'static RefCell<Worker> = Box::leak(Box::default());
-    let ticks = {
-        let port = port.clone();
-        port::Ticks::new(move |ticks| work(worker, &port, ticks))
-    };
-    let first = ticks.clone();
-    port.listen(move |event| {
-        match received(&event) {
-            Ok((request, attachment)) => worker.borrow_mut().queue.push(request, attachment),
-            Err(error) => Port::new().send(&Reply::Failed(Box::new(Failure::internal(
-                &error.to_string(),
-            )))),
-        }
-        ticks.schedule();
-    });
-    Port::new().send(&Reply::Ready);
+    let ticks = serve(
+        move |request, attachment| worker.borrow_mut().queue.push(request, attachment),
+        move |port, ticks| work(worker, port, ticks),
+    );
     worker.borrow_mut().warm_up_end_ms = Some(clock::now_ms() + warm_up::DURATION_MS);
-    first.schedule();
+    ticks.schedule();
 }
 
 /// Answers one question and schedules the next, so that messages come in between and newer questions replace older
 /// ones.
-fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) {
+fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &Ticks) {
     let next = worker.borrow_mut().queue.pop();
     let Some((request, attachment)) = next else {
         return idle(&mut worker.borrow_mut(), ticks);
@@ -141,7 +119,10 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
             });
         }
         Request::Reload { name, url } => live::reload(worker, port.clone(), name, url),
+        Request::Take => worker.borrow_mut().take(&attachment),
         Request::Hold(on) => worker.borrow().gate.set_closed(on),
+        // The planner's.
+        Request::OpenPacked => {}
         Request::Ask {
             request,
             slot,
@@ -171,10 +152,9 @@ fn work(worker: &'static RefCell<Worker>, port: &Rc<Port>, ticks: &port::Ticks) 
 }
 
 /// Does one piece of work ahead of questions, if there is any, and schedules the next.
-fn idle(worker: &mut Worker, ticks: &port::Ticks) {
+fn idle(worker: &mut Worker, ticks: &Ticks) {
     match &mut worker.file {
         Some(File::Snapshot(document)) => worker.preparation.step(document, &mut worker.views),
-        Some(File::Graphs(graphs)) => graphs.search(clock::now_ms),
         Some(File::Fleet(_)) => {}
         None => worker.warm_up(),
     }
@@ -187,7 +167,7 @@ impl File {
     fn snapshot(&self) -> Option<&Document> {
         match self {
             Self::Snapshot(document) => Some(document),
-            Self::Graphs(_) | Self::Fleet(_) => None,
+            Self::Fleet(_) => None,
         }
     }
 }
@@ -222,7 +202,6 @@ impl Worker {
     fn has_idle_work(&self) -> bool {
         match &self.file {
             None => self.warm_up_end_ms.is_some(),
-            Some(File::Graphs(graphs)) => graphs.is_searching(),
             _ => self.preparation.is_waiting(),
         }
     }
@@ -241,6 +220,23 @@ impl Worker {
         document.is_some_and(|document| document.version != look.version)
     }
 
+    /// Keeps what the planner found, which the page passes on.
+    fn take(&mut self, bytes: &JsValue) {
+        let found: Result<Found, _> = from_bytes(&Uint8Array::new(bytes).to_vec());
+        let document = self.file.as_ref().and_then(File::snapshot);
+        let (Ok(found), Some(document)) = (found, document) else {
+            return;
+        };
+        match found.within.clone() {
+            None => views::take(found, document, &mut self.views),
+            Some(pools) => {
+                if let Some(narrowed) = Narrowed::of(document, &pools, &mut self.narrowed) {
+                    narrowed.take(found);
+                }
+            }
+        }
+    }
+
     /// The answer to a question, and its attachment or `NULL`.
     fn answer(&mut self, within: Option<&str>, question: &Question) -> (Option<Answer>, JsValue) {
         if self.is_of_other_version(question) {
@@ -250,12 +246,8 @@ impl Worker {
             return (live::adopt(self, asked), JsValue::NULL);
         }
         let answered = match &mut self.file {
-            Some(File::Graphs(graphs)) => match question {
-                Question::Graph(question) => views::with_extra(question, graphs.answer(question)),
-                _ => None,
-            },
             Some(File::Fleet(ranks)) => match question {
-                Question::Fleet(question) => views::with_extra(question, ranks.answer(question)),
+                Question::Fleet(question) => with_extra(question, ranks.answer(question)),
                 _ => None,
             },
             Some(File::Snapshot(document)) => {
@@ -282,33 +274,7 @@ impl Worker {
             }
             None => None,
         };
-        self.attached(answered)
-    }
-
-    /// An answer with its attachment.
-    fn attached(&mut self, answered: Option<(Answer, Extra)>) -> (Option<Answer>, JsValue) {
-        let Some((answer, extra)) = answered else {
-            return (None, JsValue::NULL);
-        };
-        match extra {
-            Extra::Nothing => (Some(answer), JsValue::NULL),
-            // The array is dropped here; its buffer moves to the page.
-            Extra::Bytes(bytes) => {
-                let array = js_sys::Uint8Array::from(bytes.as_slice());
-                (Some(answer), array.buffer().into())
-            }
-            Extra::Pixels {
-                width_px,
-                height_px,
-                rgba,
-            } => match self.bitmaps.of_pixels(width_px, height_px, &rgba) {
-                Ok(bitmap) => (Some(answer), bitmap.into()),
-                Err(error) => {
-                    port::log_error(&vramscope_protocol::error_text(&error));
-                    (None, JsValue::NULL)
-                }
-            },
-        }
+        self.bitmaps.attached(answered)
     }
 
     /// The answer to a request for a picture, with its bitmap. The pixels are not copied.
@@ -322,7 +288,7 @@ impl Worker {
                 (Some(DrawRequest::wrap(frame)), bitmap.into())
             }
             Err(error) => {
-                port::log_error(&error);
+                log_error(&error);
                 (None, JsValue::NULL)
             }
         }
@@ -332,7 +298,7 @@ impl Worker {
 fn draw_picture(
     document: &Document,
     painter: &mut Painter,
-    bitmaps: &mut bitmap::Bitmaps,
+    bitmaps: &mut Bitmaps,
     draw: &DrawRequest,
 ) -> Result<(DrawnFrame, ImageBitmap), String> {
     let start_ms = clock::now_ms();
@@ -342,7 +308,7 @@ fn draw_picture(
         device.history.allocations.len() as u32,
     );
     let frame = painter.draw(document, draw).ok_or("no such device")?;
-    let bitmap = bitmaps.bitmap(frame);
+    let bitmap = bitmaps.of_pixels(frame.width_px, frame.height_px, &frame.rgba);
     let bitmap = bitmap.map_err(|error| vramscope_protocol::error_text(&error))?;
     let drawn = DrawnFrame {
         draw: draw.clone(),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use vramscope_core::analysis::memory::capture::{Capture, Ended};
 use vramscope_core::analysis::time::history::NEVER;
 use vramscope_core::ids::AllocationId;
+use vramscope_port::Port;
 use vramscope_protocol::{
     Adopt, Adopted, Answer, Ask, Carried, DevicesWithin, Opened, PlaceOf, Question, Recorded,
     Reply, Thing,
@@ -14,7 +15,6 @@ use vramscope_protocol::{
 use super::document::{Device, Document};
 use super::narrowed::Narrowed;
 use super::open;
-use super::port::Port;
 use super::{File, Worker};
 
 /// A version that was read, and is not shown yet.

@@ -7,6 +7,7 @@ use vramscope_core::analysis::search::filter::Filter;
 use vramscope_core::ids::AllocationId;
 use vramscope_core::model::DeviceIndex;
 use vramscope_protocol::views::allocator::TipOn;
+use vramscope_protocol::views::what_if::Found;
 use vramscope_protocol::views::{allocator, export, filter, flame, lanes, table};
 use vramscope_protocol::{
     Answer, Composition, Extra, HitOn, OutlineOf, Question, SegmentPreview, Thing,
@@ -57,6 +58,11 @@ impl Narrowed {
             painter: Painter::default(),
             views: Caches::default(),
         })
+    }
+
+    /// Keeps what the planner found within these pools.
+    pub(super) fn take(&mut self, found: Found) {
+        views::take(found, &self.document, &mut self.views);
     }
 
     /// The answer to a question, in numbers of the whole file; `None` if there is none within these pools.
@@ -165,7 +171,7 @@ pub(super) fn is_of_whole(question: &Question) -> bool {
                 allocator::Question::Events { .. } | allocator::Question::Jump { .. }
             )
             | Question::Filter(filter::Question::Pools { .. } | filter::Question::Complete { .. })
-            | Question::Export(export::Question::Snapshot { .. })
+            | Question::Export(export::Question::Snapshot { .. } | export::Question::Packed)
     )
 }
 

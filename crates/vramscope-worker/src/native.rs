@@ -3,6 +3,7 @@
 use vramscope_core::Snapshot;
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::search::filter::Filter;
+use vramscope_protocol::views::what_if::Found;
 use vramscope_protocol::{Answer, DevicesOfPools, DevicesWithin, Extra, Opened, Question};
 
 use super::document::Document;
@@ -48,6 +49,11 @@ impl Native {
             &mut self.painter,
             &mut self.caches,
         )
+    }
+
+    /// Keeps what the planner found.
+    pub fn take(&mut self, found: Found) {
+        views::take(found, &self.document, &mut self.caches);
     }
 
     /// Narrows it to memory pools, given as a search; `None` if that names none.

@@ -1,9 +1,9 @@
-//! Opens a blob or an address as a [`Document`], as [`Graphs`], as [`Ranks`] or as text, depending on its contents, and
-//! reports progress.
+//! Opens a blob or an address as a [`Document`], as [`Ranks`] or as text, depending on its contents, and reports progress.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::ControlFlow;
 
+use vramscope_port::{BlobReader, HEAD_BYTES, Port, Reporter};
 use vramscope_protocol::clock;
 use vramscope_protocol::views::text::TextFile;
 use vramscope_protocol::{Failure, Progress, Reply, Stage};
@@ -13,63 +13,35 @@ use web_sys::Blob;
 use vramscope_core::container::{FileKind, is_log, is_plain_pickle};
 use vramscope_core::open::{self, Options, decode_arriving_pickle, decode_with};
 use vramscope_core::{Limits, Snapshot};
-use vramscope_inductor as inductor;
 
-use super::blob::BlobReader;
 use super::document::Document;
 use super::fleet::{self, Ranks};
 use super::gate::Gate;
-use super::graphs::Graphs;
 use super::live::Next;
-use super::port::Port;
 use super::{File, fetch, opened, text};
 
-/// The least time between two progress messages, in ms.
-const PROGRESS_EVERY_MS: f64 = 50.0;
-
-/// Sends progress to the page, at most once per interval.
-struct Reporter<'a> {
-    port: &'a Port,
-    last_ms: f64,
-}
-
-impl<'a> Reporter<'a> {
-    fn new(port: &'a Port) -> Self {
-        Self {
-            port,
-            last_ms: clock::now_ms(),
-        }
-    }
-
-    fn report(&mut self, progress: Progress) {
-        let now_ms = clock::now_ms();
-        if now_ms - self.last_ms >= PROGRESS_EVERY_MS {
-            self.last_ms = now_ms;
-            self.port.send(&Reply::Progress(progress));
-        }
-    }
-
-    /// Reports how much of a file is read.
-    fn of_reading(&mut self, size_bytes: u64) -> impl FnMut(open::Progress) -> ControlFlow<()> {
-        move |progress| {
-            self.report(Progress {
-                stage: Stage::Reading,
-                done_bytes: progress.file_bytes,
-                total_bytes: Some(size_bytes),
-                events: progress.events,
-            });
-            // Never broken off: to cancel, the page ends the whole worker.
-            ControlFlow::Continue(())
-        }
+/// Reports how much of a file is read.
+fn of_reading(
+    mut reporter: Reporter<'_>,
+    size_bytes: u64,
+) -> impl FnMut(open::Progress) -> ControlFlow<()> {
+    move |progress| {
+        reporter.report(Progress {
+            stage: Stage::Reading,
+            done_bytes: progress.file_bytes,
+            total_bytes: Some(size_bytes),
+            events: progress.events,
+        });
+        // Never broken off: to cancel, the page ends the whole worker.
+        ControlFlow::Continue(())
     }
 }
 
 /// Downloads and reads the file at `url`. Reports progress and outcome to the page. `None` if it cannot be read, or answers no
 /// questions.
 pub(super) async fn url(name: &str, url: &str, gate: &Gate, port: &Port) -> Option<File> {
-    let mut reporter = Reporter::new(port);
     // The size is reported at once, because the page may have to ask before anything is downloaded.
-    reporter.last_ms = f64::NEG_INFINITY;
+    let mut reporter = Reporter::eager(port);
     let fetched = fetch::blob(url, gate, |done_bytes, total_bytes| {
         reporter.report(Progress {
             stage: Stage::Fetching,
@@ -91,17 +63,7 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File>
     let blob = blob.unchecked_into::<Blob>();
     let reader = match BlobReader::new(blob) {
         Ok(reader) => reader,
-        Err(error) => {
-            let message = format!(
-                "cannot read the file: {}",
-                vramscope_protocol::error_text(&error)
-            );
-            let failure = Failure {
-                message,
-                ..Failure::default()
-            };
-            return fail(failure, port);
-        }
+        Err(failure) => return fail(failure, port),
     };
     // Of a file that cannot be read, reading it whole tells the error.
     let head = reader.head(HEAD_BYTES).await.ok();
@@ -115,7 +77,10 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File>
         return file.pickle().await;
     };
     match FileKind::of(&head) {
-        FileKind::Graphs => graphs(file),
+        FileKind::Graphs => {
+            port.send_with(&Reply::ForPlanner, &file.reader.blob());
+            None
+        }
         FileKind::Fleet => ranks(file),
         FileKind::Snapshot if is_log(&head) => read_text(file),
         _ => other_snapshot(file),
@@ -129,8 +94,7 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File>
 pub(super) async fn next(name: &str, url: &str, gate: &Gate, port: &Port) -> Result<Next, Failure> {
     let blob = fetch::blob(url, gate, |_, _| {}).await?;
     let start_ms = clock::now_ms();
-    let reader = BlobReader::new(blob)
-        .map_err(|error| Failure::internal(&vramscope_protocol::error_text(&error)))?;
+    let reader = BlobReader::new(blob)?;
     let size_bytes = reader.size_bytes();
     let file = Reading {
         name,
@@ -149,9 +113,6 @@ pub(super) async fn next(name: &str, url: &str, gate: &Gate, port: &Port) -> Res
     Ok(Next { document, opened })
 }
 
-/// Bytes that are enough to tell a file's kind.
-const HEAD_BYTES: usize = 4 << 10;
-
 /// What is told how far reading came.
 type OnProgress<'a> = &'a mut dyn FnMut(open::Progress) -> ControlFlow<()>;
 
@@ -168,8 +129,7 @@ impl Reading<'_> {
     async fn pickle(self) -> Option<File> {
         let reader = self.reader.clone();
         let mut arrival = || reader.arrival();
-        let mut reporter = Reporter::new(self.port);
-        let mut on_progress = reporter.of_reading(reader.size_bytes());
+        let mut on_progress = of_reading(Reporter::new(self.port), reader.size_bytes());
         let options = self.options(&mut on_progress);
         let decoded = decode_arriving_pickle(reader.clone(), options, &mut arrival).await;
         drop(reader);
@@ -220,8 +180,7 @@ impl Reading<'_> {
 }
 
 fn other_snapshot(file: Reading<'_>) -> Option<File> {
-    let mut reporter = Reporter::new(file.port);
-    let mut on_progress = reporter.of_reading(file.reader.size_bytes());
+    let mut on_progress = of_reading(Reporter::new(file.port), file.reader.size_bytes());
     let options = file.options(&mut on_progress);
     let decoded = decode_with(file.reader.clone(), options);
     file.decoded(decoded)
@@ -261,40 +220,6 @@ fn read_text(file: Reading<'_>) -> Option<File> {
     }
 }
 
-/// Reads a file of graphs. Reports progress and outcome to the page.
-fn graphs(file: Reading<'_>) -> Option<File> {
-    let Reading {
-        name,
-        reader,
-        port,
-        start_ms,
-    } = file;
-    let size_bytes = reader.size_bytes();
-    let mut reporter = Reporter::new(port);
-    let counted = Counted {
-        reader,
-        done_bytes: 0,
-        on_progress: |done_bytes| {
-            reporter.report(Progress {
-                stage: Stage::Reading,
-                done_bytes,
-                total_bytes: Some(size_bytes),
-                events: 0,
-            });
-        },
-    };
-    match inductor::read(counted, inductor::graph_name(name)) {
-        Ok(export) => {
-            let graphs = Graphs::new(export);
-            let read_ms = clock::now_ms() - start_ms;
-            let opened = graphs.opened(name, size_bytes, read_ms);
-            port.send(&Reply::OpenedGraphs(Box::new(opened)));
-            Some(File::Graphs(Box::new(graphs)))
-        }
-        Err(error) => fail(opened::graph_failure(&error), port),
-    }
-}
-
 /// Reads a fleet. Reports the outcome to the page.
 fn ranks(file: Reading<'_>) -> Option<File> {
     let Reading {
@@ -319,23 +244,7 @@ fn ranks(file: Reading<'_>) -> Option<File> {
     }
 }
 
-/// A reader that reports the bytes read.
-struct Counted<F> {
-    reader: BlobReader,
-    done_bytes: u64,
-    on_progress: F,
-}
-
-impl<F: FnMut(u64)> Read for Counted<F> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer)?;
-        self.done_bytes += read as u64;
-        (self.on_progress)(self.done_bytes);
-        Ok(read)
-    }
-}
-
 fn fail(failure: Failure, port: &Port) -> Option<File> {
-    port.send(&Reply::Failed(Box::new(failure)));
+    port.fail(failure);
     None
 }

@@ -4,7 +4,6 @@ use vramscope_core::Error;
 use vramscope_core::analysis::report::facts::{Fact, FactKind, FactLevel, facts, warning_text};
 use vramscope_core::model::{ContainerKind, Warning};
 use vramscope_core::units::Count;
-use vramscope_inductor::ReadError;
 use vramscope_protocol::{
     Axes, Axis, DeviceFacts, DevicesOfPools, DevicesWithin, Failure, FileFacts, Note, NoteLevel,
     Opened,
@@ -191,15 +190,6 @@ pub(super) fn failure(error: &Error) -> Failure {
         path: error.path.clone(),
         format: format_text(&error.containers),
         head: error.head.clone(),
-    }
-}
-
-/// Why a file of graphs could not be read, in words.
-pub(super) fn graph_failure(error: &ReadError) -> Failure {
-    Failure {
-        message: error.to_string(),
-        advice: error.advice().to_owned(),
-        ..Failure::default()
     }
 }
 

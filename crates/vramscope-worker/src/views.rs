@@ -12,7 +12,8 @@ mod table;
 mod what_if;
 
 use vramscope_core::analysis::report::file_details::file_details;
-use vramscope_protocol::{Answer, Ask, Extra, Question};
+use vramscope_protocol::views::what_if::Found;
+use vramscope_protocol::{Answer, Ask, Extra, Question, with_extra};
 
 use super::document::{Device, Document};
 use super::painter::Painter;
@@ -58,6 +59,11 @@ pub(super) fn prepare(ahead: Ahead, device: Device<'_>, caches: &mut Caches) {
     }
 }
 
+/// Keeps what the planner found.
+pub(super) fn take(found: Found, document: &Document, caches: &mut Caches) {
+    caches.what_if.take(found, document);
+}
+
 /// The answer with its attachment; `None` if there is no answer.
 pub(super) fn answer(
     question: &Question,
@@ -84,7 +90,6 @@ pub(super) fn answer(
             of,
             lanes::answer(of, document, &mut caches.lanes, &caches.what_if),
         ),
-        Question::WhatIf(of) => alone(of, what_if::answer(of, document, &mut caches.what_if)),
         Question::Filter(of) => alone(of, filter::answer(of, document, &mut caches.filter)),
         Question::Export(of) => with_extra(of, export::answer(of, document, &caches.what_if)),
         _ => of_view(question, document, painter, caches),
@@ -104,6 +109,11 @@ fn of_view(
             let overview = overview::prepare(device, &mut caches.overview);
             alone(of, Some(overview.clone()))
         }
+        Question::Program(of) => alone(of, what_if::program(of, document)),
+        Question::Conclusion(of) => {
+            let device = document.device(of.device)?;
+            alone(of, Some(caches.what_if.conclusion(device)))
+        }
         Question::MapLanes(of) => {
             let device = document.device(of.device)?;
             alone(of, Some(segments::lanes(document, device)))
@@ -122,7 +132,7 @@ fn of_view(
             of,
             table::answer(of, document, &mut painter.colours, &mut caches.table),
         ),
-        // The worker itself draws, and files of graphs have no document.
+        // The worker itself draws, and other programs or files answer the rest.
         _ => None,
     }
 }
@@ -130,12 +140,4 @@ fn of_view(
 /// An answer without an attachment.
 fn alone<Q: Ask>(question: &Q, answer: Option<Q::Answer>) -> Option<(Answer, Extra)> {
     with_extra(question, answer.map(|answer| (answer, Extra::Nothing)))
-}
-
-/// The answer to a question, as it travels.
-pub(super) fn with_extra<Q: Ask>(
-    _: &Q,
-    answered: Option<(Q::Answer, Extra)>,
-) -> Option<(Answer, Extra)> {
-    answered.map(|(answer, extra)| (Q::wrap(answer), extra))
 }

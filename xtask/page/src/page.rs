@@ -38,20 +38,26 @@ pub const FULL: Profile = Profile {
     folder: "page",
 };
 
-/// The wasm programs: the page, its workers, and an embedded viewer's first picture.
-const PROGRAMS: [&str; 3] = ["vramscope_app", WORKER, MINI_PROGRAM];
+/// The wasm programs: the page, what its workers run, and an embedded viewer's first picture.
+const PROGRAMS: [&str; 4] = ["vramscope_app", WORKERS[0], WORKERS[1], MINI_PROGRAM];
 
-const WORKER: &str = "vramscope_worker";
+/// The programs of workers.
+const WORKERS: [&str; 2] = ["vramscope_worker", "vramscope_planner"];
+
+/// The crates of all programs.
+pub const PROGRAM_CRATES: [&str; 3] = ["vramscope-app", "vramscope-worker", "vramscope-planner"];
 
 /// The program of an embedded viewer's first picture.
 const MINI_PROGRAM: &str = "vramscope_mini";
 
 /// The page's crates.
-pub const CRATES: [&str; 8] = [
+pub const CRATES: [&str; 10] = [
     "vramscope-app",
     "vramscope-core",
     "vramscope-inductor",
     "vramscope-plan",
+    "vramscope-planner",
+    "vramscope-port",
     "vramscope-protocol",
     "vramscope-text",
     "vramscope-view",
@@ -109,12 +115,9 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
     }
     println!("building the page: {}", profile.time);
     let mut build = toolchain.cargo("build");
-    build.args([
-        "--package",
-        "vramscope-app",
-        "--package",
-        "vramscope-worker",
-    ]);
+    for name in PROGRAM_CRATES {
+        build.args(["--package", name]);
+    }
     run(build.args(["--bins", "--profile", profile.name]))?;
     let staging = folder.with_extension("new");
     let app = staging.join(APP);
@@ -187,7 +190,7 @@ fn write_glue(module: &Path, out: &Path) -> Result<()> {
     let output = bindgen.web(true).and_then(Bindgen::generate_output);
     let mut output = output.map_err(told)?;
     let mut script = output.js().to_owned();
-    if name == WORKER {
+    if WORKERS.contains(&&*name) {
         script += IN_WORKERS;
     }
     // Names with hashes in both files, which compress badly, are replaced.

@@ -20,8 +20,8 @@ pub(crate) fn build(page: &Path, target: &str) -> Result<PathBuf> {
     replace_folder(&folder)?;
     let package = root().join("crates/vramscope-python");
     let module: Part = ("vramscope-python", target, &[]);
-    let [page_itself, worker] = PAGE;
-    let mut components = Crates::read()?.inside(&[module, page_itself, worker])?;
+    let [app, worker, planner] = PAGE;
+    let mut components = Crates::read()?.inside(&[module, app, worker, planner])?;
     components.extend(portable::linked(&builders)?);
     licences::write(&components, &package.join("THIRD-PARTY.txt"))?;
     let list = target_dir().join("python/vramscope.cdx.json");

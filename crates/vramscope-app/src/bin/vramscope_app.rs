@@ -5,11 +5,16 @@
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn start_page(
     new_worker: js_sys::Function,
+    new_planner: js_sys::Function,
     files: Vec<web_sys::File>,
     served: Vec<String>,
     handed: wasm_bindgen::JsValue,
 ) {
-    vramscope_app::start(new_worker, files, served, &handed);
+    let starters = vramscope_app::engine::Starters {
+        worker: new_worker,
+        planner: new_planner,
+    };
+    vramscope_app::start(starters, files, served, &handed);
 }
 
 fn main() {}

@@ -5,10 +5,15 @@
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn start_mini(
     new_worker: js_sys::Function,
+    new_planner: js_sys::Function,
     load_page: js_sys::Function,
     files: Vec<web_sys::File>,
 ) {
-    vramscope_app::mini::start(new_worker, load_page, files);
+    let starters = vramscope_app::engine::Starters {
+        worker: new_worker,
+        planner: new_planner,
+    };
+    vramscope_app::mini::start(starters, load_page, files);
 }
 
 fn main() {}

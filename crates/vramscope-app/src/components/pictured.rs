@@ -2,7 +2,6 @@
 //! picture.
 
 use vramscope_protocol::Picture;
-use vramscope_protocol::views::what_if::Replayed;
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
@@ -41,7 +40,7 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
     let lines = lines.unwrap_or_default();
     let wanted = choices.drawn_replay(look.picture);
     let replayed = use_replay(&session, &look, wanted.clone());
-    let is_known = replayed.is_some_and(|of| of.get().is_some_and(Replayed::is_whole));
+    let is_known = replayed.is_some_and(|of| of.get().is_some_and(|of| of.refusal.is_none()));
     let replay = wanted.filter(|_| is_known);
     let decorations = use_decorations(&session, &look, view.region, area, lines, replay);
     // The strip and the picture below it are equally wide.

@@ -73,9 +73,13 @@ impl Handover {
             files.push(&file);
         }
         let worker = self.session.as_ref().and_then(Session::release);
-        let open = self.session.map(|session| OpenWords {
-            is_held: session.is_held(),
-            news: session.take_kept(),
+        // A file that waits for a planner is opened anew.
+        let open = self.session.and_then(|session| {
+            let news = session.take_kept();
+            (worker.is_some() || news.is_some()).then(|| OpenWords {
+                is_held: session.is_held(),
+                news,
+            })
         });
         let words = to_bytes(&Words {
             sources: origins,
@@ -133,7 +137,7 @@ impl Engine {
                 }
             })
         };
-        let session = Session::new(self.next_id(), source, listener);
+        let session = self.session(source, listener);
         // The listener goes once somebody opens the file, and the session with it.
         keeper.replace(Some(session.clone()));
         session.go_on_from_other(is_held);

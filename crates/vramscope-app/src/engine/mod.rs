@@ -5,11 +5,15 @@
 //!                                    listener <──Reply──      take <──answer── worker
 //! ```
 //!
+//! Another program, the planner, has a worker of its own: for a file of graphs in place of the file's worker, for a snapshot beside
+//! it (`planner`).
+//!
 //! A spare worker, with compiled module and memory, waits from the page's start on, so that opening a
 //! file takes no start-up time. A file's worker ends with its [`Session`]: closing a tab, or cancelling,
 //! frees all its memory at once.
 
 mod handover;
+mod planner;
 mod port;
 mod session;
 
@@ -23,7 +27,9 @@ use yew::Callback;
 
 use crate::browser::{clock, url};
 pub use handover::Handover;
+pub use planner::Planning;
 use port::Port;
+pub use port::Starters;
 pub use session::{Asker, Session, SessionId};
 
 /// The time from opening a file to starting the next spare worker, in ms.
@@ -97,8 +103,7 @@ pub struct Engine {
 }
 
 struct Inner {
-    /// `www/page.js`'s function that starts a worker.
-    new_worker: js_sys::Function,
+    starters: Starters,
     refills: bool,
     /// A worker that waits for a file. `None` only where workers cannot be started.
     spare: RefCell<Option<Port>>,
@@ -116,11 +121,11 @@ impl PartialEq for Engine {
 }
 
 impl Engine {
-    /// An engine without a spare worker. `new_worker` starts any; `refills`: each that is used is replaced.
+    /// An engine without a spare worker. `refills`: each that is used is replaced.
     #[must_use]
-    pub fn new(new_worker: js_sys::Function, refills: bool) -> Self {
+    pub fn new(starters: Starters, refills: bool) -> Self {
         let inner = Inner {
-            new_worker,
+            starters,
             refills,
             spare: RefCell::default(),
             last_id: Cell::new(0),
@@ -145,7 +150,7 @@ impl Engine {
             return session.clone();
         }
         clock::mark("vramscope:load");
-        let session = Session::new(self.next_id(), source, listener);
+        let session = self.session(source, listener);
         let waits = (session.clone(), source.clone());
         self.inner.waiting.borrow_mut().push_back(waits);
         self.read_next();
@@ -156,14 +161,15 @@ impl Engine {
     pub fn start_spare(&self) {
         let mut spare = self.inner.spare.borrow_mut();
         if spare.is_none() {
-            *spare = Port::start(&self.inner.new_worker).ok();
+            *spare = Port::start(&self.inner.starters).ok();
         }
     }
 
-    fn next_id(&self) -> SessionId {
+    /// A session without a worker.
+    fn session(&self, source: &Source, listener: Callback<Reply>) -> Session {
         let id = self.inner.last_id.get() + 1;
         self.inner.last_id.set(id);
-        SessionId(id)
+        Session::new(SessionId(id), source, listener, &self.inner.starters)
     }
 
     /// Starts reading as many of the waiting files as may be read at once.
@@ -181,7 +187,7 @@ impl Engine {
 
     fn read(&self, session: &Session, source: &Source) {
         let spare = self.inner.spare.borrow_mut().take();
-        let port = match spare.map_or_else(|| Port::start(&self.inner.new_worker), Ok) {
+        let port = match spare.map_or_else(|| Port::start(&self.inner.starters), Ok) {
             Ok(port) => port,
             Err(error) => return session.fail(&error),
         };

@@ -3,17 +3,27 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::{Array, Function};
+use js_sys::{Array, Function, Promise};
 use vramscope_protocol::message::{message, received};
 use vramscope_protocol::{Failure, Reply};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
 use crate::browser::clock;
 
 type OnMessage = Closure<dyn FnMut(MessageEvent)>;
 type TakeError = Box<dyn Fn(&str)>;
+
+/// `www/page.js`'s functions that start a worker.
+#[derive(Clone, Debug)]
+pub struct Starters {
+    /// Returns one with the program that reads files.
+    pub worker: Function,
+    /// Promises one with the planner, which is loaded later than the page.
+    pub planner: Function,
+}
 
 /// A running worker. It ends when this is dropped.
 pub(super) struct Port {
@@ -42,9 +52,16 @@ impl Errors {
 }
 
 impl Port {
-    /// Starts a worker.
-    pub(super) fn start(new_worker: &Function) -> Result<Self, JsValue> {
-        let worker = new_worker.call0(&JsValue::NULL)?;
+    /// Starts a worker that reads a file.
+    pub(super) fn start(starters: &Starters) -> Result<Self, JsValue> {
+        let worker = starters.worker.call0(&JsValue::NULL)?;
+        Ok(Self::of(worker.unchecked_into()))
+    }
+
+    /// Starts a planner.
+    pub(super) async fn start_planner(starters: Starters) -> Result<Self, JsValue> {
+        let worker = starters.planner.call0(&JsValue::NULL)?;
+        let worker = JsFuture::from(worker.unchecked_into::<Promise>()).await?;
         Ok(Self::of(worker.unchecked_into()))
     }
 
@@ -76,15 +93,15 @@ impl Port {
     pub(super) fn listen(&self, take: impl Fn(Reply, JsValue) + Clone + 'static) {
         let take_error = take.clone();
         let on_message = Closure::<dyn FnMut(_)>::new(move |event: MessageEvent| {
-            let (reply, attachment) = received(&event)
-                .unwrap_or_else(|error| (internal(&error.to_string()), JsValue::NULL));
+            let (reply, attachment) = received(&event).unwrap_or_else(|error| {
+                (failed(Failure::internal(&error.to_string())), JsValue::NULL)
+            });
             take(reply, attachment);
         });
         self.worker
             .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         self.on_message.replace(Some(on_message));
-        let take_error =
-            move |message: &str| take_error(Reply::Failed(Box::new(trap(message))), JsValue::NULL);
+        let take_error = move |message: &str| take_error(failed(trap(message)), JsValue::NULL);
         self.errors.take.replace(Some(Box::new(take_error)));
         let early = self.errors.early.borrow_mut().take();
         if let Some(early) = early {
@@ -122,9 +139,9 @@ impl Drop for Port {
     }
 }
 
-/// The reply for a fault of this program.
-pub(super) fn internal(what: &str) -> Reply {
-    Reply::Failed(Box::new(Failure::internal(what)))
+/// The reply for a failure.
+pub(super) fn failed(failure: Failure) -> Reply {
+    Reply::Failed(Box::new(failure))
 }
 
 /// The failure of a worker that stopped without a message. Panics send a message before they trap, so

@@ -5,13 +5,16 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
-use vramscope_protocol::{Answer, Ask, Question, Reply, Request, RequestId, Slot, to_bytes};
+use vramscope_protocol::{
+    Answer, Ask, Failure, Question, Reply, Request, RequestId, Slot, to_bytes,
+};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::ImageBitmap;
 use yew::Callback;
 
 use super::Source;
-use super::port::{Port, internal};
+use super::planner::{Planner, Planning};
+use super::port::{Port, Starters, failed};
 use crate::browser::{clock, error_text, url};
 
 /// The number of an open file; never reused while the page is open.
@@ -32,13 +35,20 @@ pub struct Session {
     version: u32,
 }
 
-struct Inner {
+pub(super) struct Inner {
     id: SessionId,
     name: String,
     source: Source,
+    pub(super) starters: Starters,
     /// The version of the file that the worker has.
     version: Cell<u32>,
     port: RefCell<Option<Port>>,
+    /// The planner of a snapshot, from its first question until nobody needs it.
+    pub(super) planner: RefCell<Option<Rc<Planner>>>,
+    /// How many need it.
+    pub(super) planning: Cell<u32>,
+    /// Why the last one ended before its time.
+    pub(super) planner_fault: RefCell<Option<String>>,
     listener: RefCell<Callback<Reply>>,
     /// News for the next listener.
     kept: RefCell<Option<Reply>>,
@@ -67,13 +77,22 @@ impl PartialEq for Session {
 
 impl Session {
     /// A session without a worker.
-    pub(super) fn new(id: SessionId, source: &Source, listener: Callback<Reply>) -> Self {
+    pub(super) fn new(
+        id: SessionId,
+        source: &Source,
+        listener: Callback<Reply>,
+        starters: &Starters,
+    ) -> Self {
         let inner = Inner {
             id,
             name: source.name(),
             source: source.clone(),
+            starters: starters.clone(),
             version: Cell::new(0),
             port: RefCell::new(None),
+            planner: RefCell::default(),
+            planning: Cell::new(0),
+            planner_fault: RefCell::default(),
             listener: RefCell::new(listener),
             kept: RefCell::new(None),
             last_request: Cell::new(0),
@@ -120,9 +139,22 @@ impl Session {
         }
     }
 
-    /// Takes the version that the worker has gone over to.
+    /// Takes the version that the worker has gone over to. A planner has a copy of the last one.
     pub fn set_version(&self, version: u32) {
         self.inner.version.set(version);
+        self.inner.planner.take();
+    }
+
+    /// Keeps the planner running as long as what is returned lives. It starts with the first question to it.
+    #[must_use]
+    pub fn plan(&self) -> Planning {
+        Planning::of(&self.inner)
+    }
+
+    /// Why the planner ended before its answers, in words.
+    #[must_use]
+    pub fn planner_fault(&self) -> Option<String> {
+        self.inner.planner_fault.borrow().clone()
     }
 
     /// Whether both are the same but for the version.
@@ -145,14 +177,7 @@ impl Session {
     /// closed.
     pub(super) fn start(&self, port: Port, on_settled: impl FnOnce() + 'static) {
         self.inner.on_settled.replace(Some(Box::new(on_settled)));
-        // Weak: a worker must not keep alive the session that would end it.
-        let weak = Rc::downgrade(&self.inner);
-        port.listen(move |reply, attachment| {
-            if let Some(inner) = weak.upgrade() {
-                inner.take(reply, attachment);
-            }
-        });
-        self.inner.port.replace(Some(port));
+        self.inner.go_on_with(port);
         if self.inner.is_held.get() {
             self.send(&Request::Hold(true));
         }
@@ -166,10 +191,8 @@ impl Session {
     /// Says that no worker could be started.
     pub(super) fn fail(&self, error: &JsValue) {
         let inner = self.inner.clone();
-        let why = error_text(error);
-        wasm_bindgen_futures::spawn_local(async move {
-            inner.emit(internal(&format!("no worker could be started ({why})")));
-        });
+        let failure = failed(not_started(error));
+        wasm_bindgen_futures::spawn_local(async move { inner.emit(failure) });
     }
 
     /// The number of this file.
@@ -313,12 +336,17 @@ impl Session {
         let mut askers = self.inner.askers.borrow_mut();
         askers.entry(slot).or_default().push((request, take));
         drop(askers);
-        self.inner.send(&Request::Ask {
+        let is_planners = matches!(question, Question::WhatIf(_));
+        let asked = Request::Ask {
             request,
             slot,
             within: self.within.as_deref().map(str::to_owned),
             question: Box::new(question),
-        });
+        };
+        match is_planners {
+            true => self.inner.ask_planner(asked),
+            false => self.inner.send(&asked),
+        }
     }
 
     /// Sends the worker a request. Does nothing before there is one, and once the session is closed.
@@ -334,6 +362,7 @@ impl Session {
     pub fn close(&self) {
         self.inner.is_closed.set(true);
         self.inner.port.replace(None);
+        self.inner.planner.take();
         self.inner.settled();
     }
 }
@@ -366,6 +395,15 @@ impl Drop for Asker {
 }
 
 impl Inner {
+    /// The session of the whole file.
+    pub(super) fn whole(self: &Rc<Self>) -> Session {
+        Session {
+            inner: self.clone(),
+            within: None,
+            version: 0,
+        }
+    }
+
     fn emit(&self, news: Reply) {
         let listener = self.listener.borrow().clone();
         listener.emit(news);
@@ -375,14 +413,14 @@ impl Inner {
         self.send_with(request, &JsValue::NULL);
     }
 
-    fn send_with(&self, request: &Request, attachment: &JsValue) {
+    pub(super) fn send_with(&self, request: &Request, attachment: &JsValue) {
         let sent = {
             let port = self.port.borrow();
             let Some(port) = port.as_ref() else { return };
             port.send(&to_bytes(request), attachment)
         };
         if let Err(error) = sent {
-            self.emit(internal(&error_text(&error)));
+            self.emit(failed(Failure::internal(&error_text(&error))));
         }
     }
 
@@ -393,15 +431,58 @@ impl Inner {
         }
     }
 
-    fn take(&self, reply: Reply, attachment: JsValue) {
-        let Reply::Answer {
-            request,
-            slot,
-            answer,
-        } = reply
-        else {
-            return self.take_news(reply);
-        };
+    /// Has this worker answer from now on. One before it ends.
+    fn go_on_with(self: &Rc<Self>, port: Port) {
+        // Weak: a worker must not keep alive the session that would end it.
+        let weak = Rc::downgrade(self);
+        port.listen(move |reply, attachment| {
+            if let Some(inner) = weak.upgrade() {
+                inner.take(reply, attachment);
+            }
+        });
+        self.port.replace(Some(port));
+    }
+
+    /// Has a planner read the file in place of the worker.
+    fn go_to_planner(self: &Rc<Self>, file: JsValue) {
+        self.port.replace(None);
+        let inner = self.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            let planner = Port::start_planner(inner.starters.clone()).await;
+            if inner.is_closed.get() {
+                return;
+            }
+            match planner {
+                Ok(planner) => {
+                    inner.go_on_with(planner);
+                    let name = inner.name.clone();
+                    inner.send_with(&Request::OpenBlob { name }, &file);
+                }
+                Err(error) => inner.take_news(failed(not_started(&error))),
+            }
+        });
+    }
+
+    fn take(self: &Rc<Self>, reply: Reply, attachment: JsValue) {
+        match reply {
+            Reply::Answer {
+                request,
+                slot,
+                answer,
+            } => self.answer(slot, request, answer, attachment),
+            Reply::ForPlanner => self.go_to_planner(attachment),
+            news => self.take_news(news),
+        }
+    }
+
+    /// Passes an answer on to its asker.
+    pub(super) fn answer(
+        &self,
+        slot: Slot,
+        request: RequestId,
+        answer: Option<Answer>,
+        attachment: JsValue,
+    ) {
         match self.waiting(slot, request) {
             Some(take) => take(answer, attachment),
             None => close_bitmap(&attachment),
@@ -420,8 +501,8 @@ impl Inner {
         Some(take)
     }
 
-    /// Handles the worker's messages that answer no question.
-    fn take_news(&self, reply: Reply) {
+    /// Handles a worker's messages that answer no question.
+    pub(super) fn take_news(&self, reply: Reply) {
         if let Reply::Mark { name, at_ms } = reply {
             return clock::mark_at(&format!("vramscope:{name}"), at_ms);
         }
@@ -435,6 +516,12 @@ impl Inner {
             self.port.replace(None);
         }
     }
+}
+
+/// The failure of a worker that could not be started.
+pub(super) fn not_started(error: &JsValue) -> Failure {
+    let why = error_text(error);
+    Failure::internal(&format!("no worker could be started ({why})"))
 }
 
 /// Frees the memory of a picture that nobody waits for.

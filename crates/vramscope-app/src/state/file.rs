@@ -193,7 +193,11 @@ impl Tab {
                     file.fault = failure.map(|failure| Shared::new(*failure));
                 }
             }
-            Reply::Progress(_) | Reply::Ready | Reply::Mark { .. } | Reply::Answer { .. } => {}
+            Reply::Progress(_)
+            | Reply::Ready
+            | Reply::Mark { .. }
+            | Reply::ForPlanner
+            | Reply::Answer { .. } => {}
         }
     }
 }

@@ -141,7 +141,7 @@ fn nothing_is_loaded_from_beside_it() {
     assert!(!html.contains(" src=\"") && !html.contains(" href=\"app-"));
     assert!(html.contains("default-src 'none'"));
     let parts = html.matches("data-part=\"").count();
-    for program in ["vramscope_app", "vramscope_worker"] {
+    for program in ["vramscope_app", "vramscope_worker", "vramscope_planner"] {
         for end in [".js", "_bg.wasm"] {
             let part = format!("data-part=\"{program}{end}\"");
             assert!(html.contains(&part), "{part}");

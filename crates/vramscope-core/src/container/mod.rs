@@ -186,29 +186,30 @@ pub fn is_plain_pickle(head: &[u8]) -> bool {
     sniff(head) == Ok(Format::Pickle)
 }
 
-/// [`unwrap`] for a plain pickle.
+/// [`unwrap`] for a pickle or a packed snapshot that nothing is around.
 ///
 /// # Errors
 /// If the file cannot be read or is something else.
-pub(crate) fn plain_pickle<'a>(
+pub(crate) fn plain<'a>(
     input: impl Read + 'a,
+    encoding: Encoding,
     limits: &Limits,
 ) -> Result<Unwrapped<'a>, Error> {
     let (mut layer, counters) = outermost(input, limits);
     let mut head = Vec::new();
     let containers = Vec::new();
-    let refused = match look(&mut layer, &mut head, None) {
-        Ok(Format::Pickle) => {
+    let refused = match (look(&mut layer, &mut head, None), encoding) {
+        (Ok(Format::Pickle), Encoding::Pickle) | (Ok(Format::Packed), Encoding::Packed) => {
             return Ok(Unwrapped {
-                encoding: Encoding::Pickle,
+                encoding,
                 input: Box::new(layer),
                 containers,
                 head,
                 counters,
             });
         }
-        Ok(_) => ErrorKind::UnknownFormat,
-        Err(kind) => kind,
+        (Ok(_), _) => ErrorKind::UnknownFormat,
+        (Err(kind), _) => kind,
     };
     Err(Error {
         containers,

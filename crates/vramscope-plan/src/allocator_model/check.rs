@@ -12,7 +12,7 @@ use super::allocator::{Allocator, NONE, Request};
 use super::program::{Call, Program, is_late};
 use super::recorded::Recorded;
 use super::recorded_device::{Item, RecordedDevice};
-use super::{EVENTS_BETWEEN_LOOKS, ModelSettings, Start, replay};
+use super::{ModelSettings, Start, replay};
 use vramscope_core::analysis::memory::allocator_state::Stepper;
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::ids::AllocationId;
@@ -117,14 +117,29 @@ impl Check {
 /// recording.
 #[must_use]
 pub fn check(device: Device<'_>, settings: &ModelSettings) -> Check {
-    let mut run = CheckRun::new(device, settings);
-    run.run(device, &mut || false);
     let modelled = replay(device, settings, Start::Afresh);
-    run.into_check(device, modelled.peak_reserved_bytes)
+    compare(device, settings, modelled.peak_reserved_bytes)
 }
 
-/// [`check`] in slices of work.
-pub struct CheckRun {
+/// [`check`], given [`Check::modelled_peak_bytes`].
+pub(crate) fn compare(
+    device: Device<'_>,
+    settings: &ModelSettings,
+    modelled_peak_bytes: u64,
+) -> Check {
+    let mut run = CheckRun::new(device, settings);
+    run.run(device);
+    run.settle(device, device.history.event_count);
+    run.compare_final(device);
+    Check {
+        recorded_peak_bytes: device.history.most_reserved_bytes(),
+        modelled_peak_bytes,
+        ..run.check
+    }
+}
+
+/// A [`check`] in progress.
+struct CheckRun {
     program: Program,
     settings: ModelSettings,
     stepper: Stepper,
@@ -139,14 +154,11 @@ pub struct CheckRun {
     /// Number of blocks taken over in total.
     blocks_taken_over: usize,
     taken_over: TakenOver,
-    /// The next moment.
-    moment: u32,
 }
 
 impl CheckRun {
-    /// A check before its first event.
-    #[must_use]
-    pub fn new(device: Device<'_>, settings: &ModelSettings) -> Self {
+    /// A check that has run no event.
+    fn new(device: Device<'_>, settings: &ModelSettings) -> Self {
         let stepper = device.stepper_at(0);
         let allocations = device.history.allocations.len();
         let recorded = Recorded::of(settings, stepper.state(), allocations);
@@ -162,43 +174,21 @@ impl CheckRun {
             resynchronised: 0,
             blocks_taken_over: 0,
             taken_over: TakenOver::default(),
-            moment: 1,
         }
     }
 
-    /// Runs events until `is_over` returns true, and at least some. Returns whether the trace has ended. `device` must be
-    /// the one given to [`new`](Self::new).
-    pub fn run(&mut self, device: Device<'_>, is_over: &mut dyn FnMut() -> bool) -> bool {
+    /// Runs all events, unless there are too many differences.
+    fn run(&mut self, device: Device<'_>) {
         let last = device.history.event_count;
-        while self.moment <= last {
-            let (moment, before) = (self.moment, self.resynchronised);
-            if before >= RESYNCHRONISED_AT_MOST
+        for moment in 1..=last {
+            if self.resynchronised >= RESYNCHRONISED_AT_MOST
                 || self.blocks_taken_over >= BLOCKS_TAKEN_OVER_AT_MOST
             {
                 self.check.events_left_out = u64::from(last - moment + 1);
-                self.resynchronise(device, last);
-                self.moment = last + 1;
-                break;
+                return self.resynchronise(device, last);
             }
             self.step(device, moment);
-            self.moment += 1;
-            // Taking over the recorded state is expensive.
-            let is_long = self.resynchronised > before;
-            if (is_long || moment.is_multiple_of(EVENTS_BETWEEN_LOOKS)) && is_over() {
-                break;
-            }
         }
-        self.moment > last
-    }
-
-    /// The result, once the trace has ended. `modelled_peak_bytes` is as in [`Check`].
-    #[must_use]
-    pub fn into_check(mut self, device: Device<'_>, modelled_peak_bytes: u64) -> Check {
-        self.settle(device, device.history.event_count);
-        self.compare_final(device);
-        self.check.recorded_peak_bytes = device.history.most_reserved_bytes();
-        self.check.modelled_peak_bytes = modelled_peak_bytes;
-        self.check
     }
 
     fn step(&mut self, device: Device<'_>, moment: u32) {

@@ -3,14 +3,12 @@
 use super::{Baseline, Verdict, WhatIf, baseline};
 use vramscope_core::analysis::recording::Device;
 use vramscope_core::analysis::report::findings::{
-    Evidence, Finding, FindingKind, Replayed, SMALLEST_BYTES, SettingAdvice, Severity, counted,
+    Evidence, Finding, FindingKind, Replayed, SettingAdvice, Severity, counted,
 };
 use vramscope_core::analysis::report::first_pass::FirstPass;
-use vramscope_core::analysis::report::overview::reserved_peak;
+use vramscope_core::analysis::report::idle::{active_then, idle_bytes, is_worth_replaying};
 use vramscope_core::units::{Bytes, Percent};
 
-/// The least share of reserved memory, in percent, that must be idle for replays without a failed request.
-const LEAST_IDLE_PERCENT: u64 = 5;
 /// The least share of reserved memory, in percent, that settings must save to be advised.
 const LEAST_SAVED_PERCENT: u64 = 1;
 /// Savings of at least this share of it, in percent, deserve a warning: a healthy program keeps some memory for its next
@@ -18,16 +16,6 @@ const LEAST_SAVED_PERCENT: u64 = 1;
 const MUCH_PERCENT: u64 = 5;
 /// They must also be at least this many bytes.
 const MUCH_BYTES: u64 = 256 << 20;
-
-/// Whether replays with other settings may lead to a conclusion: a request failed, or at least 5 % of the reserved memory
-/// was idle at its peak.
-#[must_use]
-pub fn is_worth_replaying(device: Device<'_>) -> bool {
-    let reserved = device.history.most_reserved_bytes();
-    let idle = idle_bytes(device);
-    !device.failed_requests().is_empty()
-        || (idle >= SMALLEST_BYTES && is_share(idle, LEAST_IDLE_PERCENT, reserved))
-}
 
 /// The conclusion from the replays; `None` if they are refused, or were [not worth
 /// it](is_worth_replaying). `tried` are the replays with the baseline's suggestions, in any order.
@@ -101,18 +89,6 @@ fn best<'a>(
 /// The reduction of the peak of reserved bytes compared with the measured peak.
 fn saved_bytes(row: &WhatIf) -> u64 {
     row.change_bytes.min(0).unsigned_abs()
-}
-
-/// Active bytes at the moment with the most active bytes among those with the most reserved bytes.
-fn active_then(device: Device<'_>) -> u64 {
-    let history = device.history;
-    history.active_bytes_at(reserved_peak(history))
-}
-
-/// Reserved bytes at that moment that were not active.
-fn idle_bytes(device: Device<'_>) -> u64 {
-    let reserved = device.history.most_reserved_bytes();
-    reserved.saturating_sub(active_then(device))
 }
 
 fn is_share(bytes: u64, percent: u64, whole: u64) -> bool {

@@ -2,10 +2,11 @@
 
 use vramscope_core::analysis::recording::Recording;
 use vramscope_core::analysis::report::findings::{Finding, FindingKind, Severity};
+use vramscope_core::analysis::report::idle::is_worth_replaying;
 use vramscope_core::analysis::report::overview::{Overview, overview};
 use vramscope_core::decode;
 use vramscope_core::units::Bytes;
-use vramscope_plan::what_if::{baseline, conclusion, is_worth_replaying, replays};
+use vramscope_plan::what_if::{baseline, conclusion, replays};
 use vramscope_synth::files;
 use vramscope_synth::scenario;
 use vramscope_synth::snapshot::{Producer, WriteOptions};

@@ -16,6 +16,8 @@ pub enum Question {
         /// Whether only its size is wanted.
         only_size: bool,
     },
+    /// The whole file for the planner. Answered by [`Answer::Packed`].
+    Packed,
     /// Active and reserved bytes at each moment, as CSV. Answered by [`Answer::Csv`].
     Curves {
         device: DeviceIndex,
@@ -45,6 +47,8 @@ pub enum Answer {
         moments: Moments,
         bytes: u64,
     },
+    /// A packed snapshot (FORMAT.md 5), not compressed; attached.
+    Packed,
     /// A table; attached.
     Csv {
         /// Its lines without the head.

@@ -1,21 +1,70 @@
 //! The questions of the what-if view: plans with less memory, and replays with other settings.
 //!
-//! Packing and modelling take long, so a plan is asked for again and again until it is done. Each question is worked
-//! on for a few ms, and other questions have their turn in between.
+//! [`ProgramOf`] and [`ConclusionOf`] are the worker's to answer, each [`Question`] the planner's, which has a copy of the snapshot.
+//! A plan takes long, so it is asked for again and again until it is done. What the planner finds and the worker has to know is
+//! attached to its answers: [`Found`].
 
 use serde::{Deserialize, Serialize};
 use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::analysis::report::program_changes::ProgramChange;
-use vramscope_core::model::DeviceIndex;
+use vramscope_core::model::{DeviceIndex, PoolId};
 use vramscope_plan::what_if::WhatIf;
 use vramscope_plan::{ArenaPlan, DevicePlan};
 use vramscope_view::map::GroupMark;
 
 use crate::Axis;
 
+/// Asks what changes of the program would leave of the peak.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ProgramOf {
+    pub device: DeviceIndex,
+}
+
+/// Asks what replays with other settings amount to, as far as that is known without them. Answered by [`Concluded`].
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ConclusionOf {
+    pub device: DeviceIndex,
+}
+
+/// What the planner found in the snapshot, or in these memory pools of it. Its bytes go to the worker with
+/// [`Request::Take`](crate::Request::Take).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// The pools, as a search; `None` for all.
+    pub within: Option<String>,
+    pub device: DeviceIndex,
+    pub what: What,
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum What {
+    /// A packing, to be drawn: its groups from the bottom up.
+    Packing(Vec<PackedPlaces>),
+    /// Reserved memory in a replay, to be drawn over the timeline: bytes from each moment on.
+    Replay {
+        changes: String,
+        reserved_steps: Vec<(u32, u64)>,
+    },
+    /// What replays amount to.
+    Conclusion(Option<Finding>),
+}
+
+/// Places in the packing of one pool and stream; see [`PackedGroup`](vramscope_view::map::PackedGroup).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PackedPlaces {
+    pub stream: Option<i64>,
+    pub pool: PoolId,
+    pub rows: Vec<u32>,
+    pub offset: Vec<u64>,
+    pub bytes: Vec<u64>,
+    pub height: u64,
+}
+
+/// A question to the planner.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Question {
-    /// Work on the plan of a device for a moment, and say what is known. Answered by [`Answer::Plan`].
+    /// Work on the plan of a device for a while, and say what is known. Answered by [`Answer::Plan`].
     Plan {
         device: DeviceIndex,
         /// Counts the questions, so that each is another one.
@@ -36,8 +85,6 @@ pub enum Question {
         packing: u32,
         stage: Stage,
     },
-    /// What changes of the program would leave of the peak. Answered by [`Answer::Program`].
-    Program { device: DeviceIndex },
     /// Replay the trace with other settings. Answered by [`Answer::Replay`].
     Replay {
         device: DeviceIndex,
@@ -47,21 +94,34 @@ pub enum Question {
         axis: Axis,
         /// The most columns that they may have.
         columns: u32,
-        /// Counts the questions, so that each is another one.
-        round: u32,
     },
-    /// Replay the trace with what is worth a try. Answered by [`Answer::Tries`].
+    /// Replay the trace with the next setting that is worth a try. Answered by [`Answer::Tries`].
     Tries {
         device: DeviceIndex,
         /// Counts the questions, so that each is another one.
         round: u32,
     },
-    /// Replay the same if that may conclude something. Answered by [`Answer::Concluded`].
+    /// Replay the same until they conclude something. Answered by [`Answer::Concluded`].
     Conclude {
         device: DeviceIndex,
         /// Counts the questions, so that each is another one.
         round: u32,
     },
+}
+
+impl Question {
+    /// The device that it is about.
+    #[must_use]
+    pub fn device(&self) -> DeviceIndex {
+        match self {
+            Self::Plan { device, .. }
+            | Self::Groups { device, .. }
+            | Self::Arenas { device, .. }
+            | Self::Replay { device, .. }
+            | Self::Tries { device, .. }
+            | Self::Conclude { device, .. } => *device,
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -70,7 +130,6 @@ pub enum Answer {
     /// From the bottom up; empty if there is only one.
     Groups(Vec<GroupMark>),
     Arenas(ArenaRows),
-    Program(ProgramRows),
     Replay(Box<Replayed>),
     Tries(Tries),
     Concluded(Box<Concluded>),
@@ -127,7 +186,7 @@ pub enum Stage {
     Done,
 }
 
-/// A replay with other settings, as far as it is known. What-ifs come without their steps and arenas.
+/// A replay with other settings. What-ifs come without their steps and arenas.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Replayed {
     pub device: DeviceIndex,
@@ -148,22 +207,6 @@ pub struct Replayed {
     /// The model's trustworthiness, as sentences.
     pub trust: Vec<String>,
     pub curves: ReservedCurves,
-    /// Whether the replay has ended.
-    pub is_done: bool,
-}
-
-impl Replayed {
-    /// Whether the replay has ended with a result.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.is_done && self.refusal.is_none()
-    }
-
-    /// Whether these are the file's own settings, as far as is known.
-    #[must_use]
-    pub fn is_as_recorded(&self) -> bool {
-        self.is_done && self.changed.is_none()
-    }
 }
 
 /// The settings that are worth a try.
@@ -172,7 +215,7 @@ pub struct Tries {
     pub device: DeviceIndex,
     /// In order of suggestion, and the best first once all are replayed.
     pub rows: Vec<Try>,
-    /// Whether the replay has ended.
+    /// Whether all are replayed.
     pub is_done: bool,
 }
 

@@ -7,6 +7,7 @@ use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::encode::encode;
 use vramscope_core::model::DeviceIndex;
+use vramscope_core::vram_format;
 use vramscope_protocol::Extra;
 use vramscope_protocol::views::export::{Answer, Question};
 use vramscope_view::plot::views::{Format, Search, Subject};
@@ -26,6 +27,11 @@ pub(super) fn answer(
             moments,
             only_size,
         } => snapshot(document, device, moments, only_size),
+        Question::Packed => {
+            let mut bytes = Vec::new();
+            vram_format::write(&document.snapshot, &mut bytes).ok()?;
+            Some((Answer::Packed, Extra::Bytes(bytes)))
+        }
         &Question::Curves { device, moments } => {
             let (csv, rows) = curves(document.device(device)?, moments);
             Some((Answer::Csv { rows }, Extra::Bytes(csv.into_bytes())))

@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_replay_is_traced_once_it_is_known() {
-        use vramscope_protocol::views::what_if::{Answer as Played, Question as Play};
+        use vramscope_protocol::views::what_if::{Found, What};
 
         let document = document(POOLS);
         let device = document.devices().next().unwrap().history.device;
@@ -193,23 +193,18 @@ mod tests {
             }
         };
         assert!(traced(&replays).is_empty());
-        let peak_bytes = (0..).find_map(|round| {
-            let question = Play::Replay {
-                device,
-                changes: changes.clone(),
-                axis: Axis::Events,
-                columns: 10,
-                round,
-            };
-            match what_if::answer(&question, &document, &mut replays) {
-                Some(Played::Replay(replayed)) => {
-                    let changed = replayed.changed.as_ref();
-                    changed.map(|changed| changed.peak_reserved_bytes)
-                }
-                other => panic!("{other:?}"),
-            }
-        });
-        assert_eq!(traced(&replays).into_iter().max(), peak_bytes);
+        let found = |changes: &str| Found {
+            within: None,
+            device,
+            what: What::Replay {
+                changes: changes.to_owned(),
+                reserved_steps: vec![(0, 7), (3, 9), (4, 8)],
+            },
+        };
+        replays.take(found("max_split_size_mb:128"), &document);
+        assert!(traced(&replays).is_empty());
+        replays.take(found(&changes), &document);
+        assert_eq!(traced(&replays).into_iter().max(), Some(9));
     }
 
     #[test]

@@ -267,3 +267,26 @@ fn a_link_opens_the_settings_that_it_has() {
     );
     other.check_quiet();
 }
+
+/// Its memory is free then. The workers left are the file's and the one that waits for the next file.
+#[test]
+fn the_planner_ends_with_the_view() {
+    let mut open = open_fixture(FIXTURE);
+    let mut workers = |open: &mut Open, wanted: usize| {
+        let end = Instant::now() + PATIENCE;
+        while open.page.worker_bytes().unwrap().len() != wanted {
+            assert!(Instant::now() < end, "not {wanted} workers");
+            open.page.pause(Duration::from_millis(50)).unwrap();
+        }
+    };
+    open.page.key("9", Modifiers::NONE).unwrap();
+    choose_panel(&mut open, "details");
+    let done = "!!document.querySelector('.what-if[data-stage=done]')";
+    open.page.wait_for(done, PATIENCE).unwrap();
+    workers(&mut open, 3);
+    open.page.key("2", Modifiers::NONE).unwrap();
+    workers(&mut open, 2);
+    open.page.key("9", Modifiers::NONE).unwrap();
+    open.page.wait_for(done, PATIENCE).unwrap();
+    open.check_quiet();
+}

@@ -1,8 +1,7 @@
 //! How little memory would be enough: with another program and on which card, under other settings of the allocator, and
 //! in detail the steps from ideal to real and the ideal packing beside the real map.
 //!
-//! The plan is computed in slices, where it is looked at: bars appear one by one, and other questions are answered in
-//! between.
+//! The plan is computed where it is looked at, by a planner that runs as long as the view is there: bars appear one by one.
 
 mod arenas;
 mod bars;
@@ -25,7 +24,7 @@ pub(super) use self::replayed::{use_conclusion, use_replay};
 use self::settings::SettingsPanel;
 use super::choice::Choice;
 use super::commands::use_commands;
-use super::hooks::{use_painted, use_rounds};
+use super::hooks::{use_painted, use_planner, use_rounds};
 use super::view_props::ViewProps;
 use crate::state::choices::{WhatIfChoices, WhatIfPanel};
 use crate::state::{Action, Chosen, Shared, ViewKind};
@@ -59,6 +58,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
     let more_ms = longer_ms.get(&device).copied().unwrap_or(0);
     let is_of_program = choices.panel == WhatIfPanel::Program;
     let search_ms = SEARCH_MS.saturating_add(more_ms);
+    use_planner(&props.session, true);
     let known = use_plan(props, (!is_of_program).then_some(search_ms));
     use_painted("what-if", known.clone());
     let is_planned = (known.as_ref().and_then(PlannedRef::get))
@@ -82,7 +82,7 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
         (WhatIfPanel::Program, _) => html! {
             <ProgramPanel session={props.session.clone()} {device} {conclusion} choices={choices.clone()} on_choose={choose.clone()} />
         },
-        (_, None) => html! { <p class="hint muted late">{ "Gathering the buffers…" }</p> },
+        (_, None) => waiting(props.session.planner_fault()),
         (_, Some(planned)) if planned.plan.buffers == 0 => {
             html! { <p class="hint muted">{ NOTHING }</p> }
         }
@@ -106,6 +106,14 @@ pub(super) fn WhatIfView(props: &ViewProps) -> Html {
             <PanelBar {has_arenas} choices={choices.clone()} on_choose={choose} />
             { panel }
         </section>
+    }
+}
+
+/// What is said before there is a plan: why there will be none, if that is known.
+fn waiting(fault: Option<String>) -> Html {
+    match fault {
+        Some(fault) => html! { <p class="hint refusal" role="alert">{ fault }</p> },
+        None => html! { <p class="hint muted late">{ "Gathering the buffers…" }</p> },
     }
 }
 

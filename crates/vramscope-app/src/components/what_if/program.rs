@@ -2,7 +2,7 @@
 
 use vramscope_core::cards::{CARDS, Card, smallest_with};
 use vramscope_core::model::DeviceIndex;
-use vramscope_protocol::views::what_if::{Answer, ProgramRows, Question};
+use vramscope_protocol::views::what_if::{ProgramOf, ProgramRows};
 use vramscope_view::display;
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::prelude::*;
@@ -27,10 +27,10 @@ pub(super) struct ProgramPanelProps {
 #[component]
 pub(super) fn ProgramPanel(props: &ProgramPanelProps) -> Html {
     let device = props.device;
-    let answered = use_answer(&props.session, Some(Question::Program { device }));
+    let answered = use_answer(&props.session, Some(ProgramOf { device }));
     let answer = answered.and_then(|answered| answered.answer);
     use_painted("what-if", answer.clone());
-    let Some(Answer::Program(known)) = answer.as_deref() else {
+    let Some(known) = answer.as_deref() else {
         return html! { <p class="hint muted late">{ "Looking for what would save memory…" }</p> };
     };
     if known.peak_bytes == 0 {

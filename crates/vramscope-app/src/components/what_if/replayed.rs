@@ -1,12 +1,12 @@
-//! Replays with other settings of the allocator, asked for until they are over.
+//! Replays with other settings of the allocator.
 
 use vramscope_core::analysis::report::findings::Finding;
 use vramscope_core::model::DeviceIndex;
 use vramscope_protocol::Look;
-use vramscope_protocol::views::what_if::{Answer, Question, Replayed};
+use vramscope_protocol::views::what_if::{Answer, ConclusionOf, Question, Replayed};
 use yew::prelude::*;
 
-use crate::components::hooks::use_rounds;
+use crate::components::hooks::{use_answer, use_planner, use_rounds};
 use crate::engine::Session;
 use crate::state::Shared;
 
@@ -27,33 +27,30 @@ impl ReplayedRef {
     }
 }
 
-/// The replay with these changes of settings, as far as it is computed.
+/// The replay with these changes of settings, once it is there.
 #[hook]
 pub(in crate::components) fn use_replay(
     session: &Session,
     look: &Look,
     changes: Option<String>,
 ) -> Option<ReplayedRef> {
-    let (device, axis) = (look.device, look.axis);
-    let answered = use_rounds(
-        session,
-        |round| {
-            changes.clone().map(|changes| Question::Replay {
-                device,
-                changes,
-                axis,
-                columns: COLUMNS,
-                round,
-            })
-        },
-        |answer| matches!(answer, Answer::Replay(replayed) if replayed.is_done),
-    );
-    // An answer for other settings does not count.
-    let is_it = |question: &Question| {
-        matches!(question, Question::Replay { device: of, changes: own, .. }
-            if *of == device && Some(own) == changes.as_ref())
+    use_planner(session, changes.is_some());
+    let question = changes.map(|changes| Question::Replay {
+        device: look.device,
+        changes,
+        axis: look.axis,
+        columns: COLUMNS,
+    });
+    let answered = use_answer(session, question.clone());
+    // An answer for other settings does not count, one on another axis stays until the next.
+    let settings = |question: &Question| match question {
+        Question::Replay {
+            device, changes, ..
+        } => Some((*device, changes.clone())),
+        _ => None,
     };
-    let answered = answered.filter(|answered| is_it(&answered.question));
+    let wanted = question.as_ref().and_then(settings);
+    let answered = answered.filter(|answered| settings(&answered.question) == wanted);
     answered.and_then(|answered| answered.answer.map(ReplayedRef))
 }
 
@@ -64,15 +61,20 @@ pub(in crate::components) fn use_conclusion(
     device: DeviceIndex,
     is_idle: bool,
 ) -> Option<Finding> {
+    let known = use_answer(session, is_idle.then_some(ConclusionOf { device }));
+    let known = known.and_then(|answered| answered.answer);
+    let known = known.filter(|known| known.device == device);
+    let is_asked = known.as_ref().is_some_and(|known| !known.is_done);
     let answered = use_rounds(
         session,
-        |round| is_idle.then_some(Question::Conclude { device, round }),
+        |round| is_asked.then_some(Question::Conclude { device, round }),
         |answer| matches!(answer, Answer::Concluded(concluded) if concluded.is_done),
     );
-    match answered?.answer.as_deref() {
-        Some(Answer::Concluded(concluded)) if concluded.device == device => {
-            concluded.finding.clone()
-        }
+    let concluded = answered.and_then(|answered| answered.answer);
+    let concluded = match concluded.as_deref() {
+        Some(Answer::Concluded(concluded)) if concluded.device == device => Some(&**concluded),
         _ => None,
-    }
+    };
+    use_planner(session, is_asked && !concluded.is_some_and(|of| of.is_done));
+    concluded.or(known.as_deref())?.finding.clone()
 }

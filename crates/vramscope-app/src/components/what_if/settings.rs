@@ -6,7 +6,7 @@ mod form;
 mod outcome;
 
 use vramscope_protocol::Look;
-use vramscope_protocol::views::what_if::{Answer, Question, Replayed, Tries};
+use vramscope_protocol::views::what_if::{Answer, Question, Tries};
 use yew::prelude::*;
 
 use self::chart::Chart;
@@ -42,7 +42,7 @@ pub(super) fn SettingsPanel(props: &SettingsPanelProps) -> Html {
     );
     let replayed = known.as_ref().and_then(ReplayedRef::get);
     let refusal = unclear.or_else(|| replayed?.refusal.clone());
-    let is_current = replayed.is_some_and(Replayed::is_whole);
+    let is_current = replayed.is_some_and(|of| of.refusal.is_none());
     // The last valid result stays until the next arrives, so that nothing moves.
     let kept = use_mut_ref(|| None::<ReplayedRef>);
     if is_current {

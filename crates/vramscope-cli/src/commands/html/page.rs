@@ -29,7 +29,7 @@ const LEFT_OUT: [&str; 3] = [
 ];
 
 /// The page's programs: the script loads a wasm module and its JavaScript for each.
-const PROGRAMS: [&str; 2] = ["vramscope_app", "vramscope_worker"];
+const PROGRAMS: [&str; 3] = ["vramscope_app", "vramscope_worker", "vramscope_planner"];
 
 /// A snapshot to put into the page.
 pub(super) struct Embedded {

@@ -19,6 +19,7 @@ pub mod first_pass;
 pub mod fragmentation;
 mod growing_request;
 pub mod host;
+pub mod idle;
 pub mod named_moments;
 pub mod names;
 mod next_step;

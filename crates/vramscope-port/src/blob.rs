@@ -13,6 +13,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, FileReaderSync, MessageChannel, MessagePort, ReadableStreamByobReader};
 
 use vramscope_core::open::Arrival;
+use vramscope_protocol::{Failure, error_text};
 
 /// Bytes of a buffer for the stream. More do not come at once.
 const PIECE_BYTES: u32 = 2 << 20;
@@ -25,9 +26,12 @@ const LAST_BYTES: u32 = 512 << 10;
 /// 180 ms by 4 MiB, 130 ms by 32 MiB, 110 ms at once), small beside what the file becomes.
 const WINDOW_BYTES: u64 = 32 << 20;
 
+/// Bytes that are enough to tell a file's kind.
+pub const HEAD_BYTES: usize = 4 << 10;
+
 /// Reads a blob from its start. Clones read the same windows.
 #[derive(Clone)]
-pub(super) struct BlobReader(Rc<RefCell<Windows>>);
+pub struct BlobReader(Rc<RefCell<Windows>>);
 
 struct Windows {
     reader: FileReaderSync,
@@ -54,7 +58,14 @@ impl BlobReader {
     ///
     /// # Errors
     /// Outside of a worker.
-    pub(super) fn new(blob: Blob) -> Result<Self, JsValue> {
+    pub fn new(blob: Blob) -> Result<Self, Failure> {
+        Self::of(blob).map_err(|error| Failure {
+            message: format!("cannot read the file: {}", error_text(&error)),
+            ..Failure::default()
+        })
+    }
+
+    fn of(blob: Blob) -> Result<Self, JsValue> {
         let channel = MessageChannel::new()?;
         channel.port2().close();
         Ok(Self(Rc::new(RefCell::new(Windows {
@@ -72,8 +83,15 @@ impl BlobReader {
         }))))
     }
 
+    /// All of the blob.
+    #[must_use]
+    pub fn blob(&self) -> Blob {
+        self.0.borrow().blob.clone()
+    }
+
     /// The blob's size in bytes.
-    pub(super) fn size_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
         self.0.borrow().size_bytes
     }
 
@@ -81,7 +99,7 @@ impl BlobReader {
     ///
     /// # Errors
     /// If the browser refuses to read the file.
-    pub(super) async fn head(&self, bytes: usize) -> io::Result<Vec<u8>> {
+    pub async fn head(&self, bytes: usize) -> io::Result<Vec<u8>> {
         if let Some(arrival) = self.arrival() {
             arrival.await;
         }
@@ -92,7 +110,8 @@ impl BlobReader {
     }
 
     /// The next window, if it must be waited for now.
-    pub(super) fn arrival(&self) -> Option<Arrival> {
+    #[must_use]
+    pub fn arrival(&self) -> Option<Arrival> {
         let mut windows = self.0.borrow_mut();
         let left = windows.window.length() - windows.window_used;
         let has_next = windows.after.is_some() || windows.next_bytes == windows.size_bytes;
@@ -148,8 +167,7 @@ impl Windows {
             self.reader.read_as_array_buffer(&slice)
         };
         // Browsers refuse to read a file that was changed or removed after it was picked.
-        let buffer =
-            read().map_err(|error| io::Error::other(vramscope_protocol::error_text(&error)))?;
+        let buffer = read().map_err(|error| io::Error::other(error_text(&error)))?;
         self.next_bytes = end;
         Ok(Uint8Array::new(&buffer))
     }

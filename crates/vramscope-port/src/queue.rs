@@ -7,7 +7,7 @@ use vramscope_protocol::{Question, Request, Slot};
 
 /// Waiting requests, each with its attachment.
 #[derive(Debug)]
-pub(super) struct Queue<A> {
+pub struct Queue<A> {
     waiting: VecDeque<(Request, A)>,
 }
 
@@ -21,7 +21,7 @@ impl<A> Default for Queue<A> {
 
 impl<A> Queue<A> {
     /// Adds a request at the end, and drops waiting questions of the same asker.
-    pub(super) fn push(&mut self, request: Request, attachment: A) {
+    pub fn push(&mut self, request: Request, attachment: A) {
         if let Some(asker) = asker(&request) {
             self.waiting
                 .retain(|(older, _)| self::asker(older) != Some(asker));
@@ -29,16 +29,17 @@ impl<A> Queue<A> {
         self.waiting.push_back((request, attachment));
     }
 
-    /// Removes the next request: the first one for how much a search finds, which takes less than the picture of it; then
-    /// one for a picture, as the user waits for it; else the oldest.
-    pub(super) fn pop(&mut self) -> Option<(Request, A)> {
+    /// Removes the next request: what is to be drawn, before its picture; then one for how much a search finds, which takes less than
+    /// the picture of it; then one for a picture, as the user waits for it; else the oldest.
+    pub fn pop(&mut self) -> Option<(Request, A)> {
         let rank = |(request, _): &(Request, A)| match request {
+            Request::Take => 0,
             Request::Ask { question, .. } => match &**question {
-                Question::Filter(filter::Question::Matches { .. }) => 0,
-                Question::Draw(_) => 1,
-                _ => 2,
+                Question::Filter(filter::Question::Matches { .. }) => 1,
+                Question::Draw(_) => 2,
+                _ => 3,
             },
-            _ => 2,
+            _ => 3,
         };
         let (next, _) = self
             .waiting
@@ -48,7 +49,9 @@ impl<A> Queue<A> {
         self.waiting.remove(next)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether no request waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 }
@@ -58,6 +61,8 @@ fn asker(request: &Request) -> Option<Slot> {
     match request {
         Request::Ask { slot, .. } => Some(*slot),
         Request::OpenBlob { .. }
+        | Request::OpenPacked
+        | Request::Take
         | Request::OpenUrl { .. }
         | Request::Reload { .. }
         | Request::Hold(_) => None,
@@ -130,6 +135,7 @@ mod tests {
         queue.push(ask(3, draw()), 4);
         queue.push(ask(2, draw()), 5);
         queue.push(ask(4, found), 6);
-        assert_eq!(rows(queue), [6, 4, 5, 1, 2]);
+        queue.push(Request::Take, 7);
+        assert_eq!(rows(queue), [7, 6, 4, 5, 1, 2]);
     }
 }

@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use js_sys::Array;
 use vramscope_protocol::clock;
-use vramscope_protocol::message::message;
-use vramscope_protocol::{Failure, Reply, reply_bytes};
+use vramscope_protocol::message::{message, received};
+use vramscope_protocol::{Failure, Reply, Request, reply_bytes};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent};
+use web_sys::{Blob, DedicatedWorkerGlobalScope, MessageChannel, MessageEvent};
 
 /// Reports a panic to the page.
 type Report = Box<dyn Fn(String)>;
@@ -20,19 +20,39 @@ thread_local! {
 }
 
 /// The connection to the page.
-pub(super) struct Port {
+pub struct Port {
     scope: DedicatedWorkerGlobalScope,
 }
 
-impl Port {
-    pub(super) fn new() -> Self {
-        Self {
-            scope: js_sys::global().unchecked_into(),
+/// Listens to the page from now on. `take` gets each request with its attachment; after it, `work` is called, in turns between
+/// which further messages come in. Returns what asks for the next turn.
+pub fn serve(
+    take: impl Fn(Request, JsValue) + 'static,
+    work: impl Fn(&Rc<Port>, &Ticks) + 'static,
+) -> Ticks {
+    let port = Rc::new(Port {
+        scope: js_sys::global().unchecked_into(),
+    });
+    port.report_panics();
+    let ticks = {
+        let port = port.clone();
+        Ticks::new(move |ticks| work(&port, ticks))
+    };
+    let (own, next) = (port.clone(), ticks.clone());
+    port.listen(move |event| {
+        match received(&event) {
+            Ok((request, attachment)) => take(request, attachment),
+            Err(error) => own.fail(Failure::internal(&error.to_string())),
         }
-    }
+        next.schedule();
+    });
+    port.send(&Reply::Ready);
+    ticks
+}
 
+impl Port {
     /// Hands every message from now on to `take`.
-    pub(super) fn listen(&self, take: impl Fn(MessageEvent) + 'static) {
+    fn listen(&self, take: impl Fn(MessageEvent) + 'static) {
         let on_message = Closure::<dyn Fn(MessageEvent)>::new(take);
         self.scope
             .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
@@ -40,24 +60,31 @@ impl Port {
         on_message.forget();
     }
 
-    pub(super) fn send(&self, reply: &Reply) {
+    /// Sends a reply without an attachment.
+    pub fn send(&self, reply: &Reply) {
         self.post(reply, &Array::new(), &JsValue::NULL);
     }
 
     /// Sets a User Timing mark of the page now.
-    pub(super) fn mark(&self, name: &str) {
+    pub fn mark(&self, name: &str) {
         self.send(&Reply::Mark {
             name: name.to_owned(),
             at_ms: clock::epoch_ms(),
         });
     }
 
-    /// Sends a reply with an attachment, which moves to the page; `NULL` for none.
-    pub(super) fn send_with(&self, reply: &Reply, attachment: &JsValue) {
-        if attachment.is_null() {
-            return self.send(reply);
-        }
-        self.post(reply, &Array::of1(attachment), attachment);
+    /// Says why the file cannot be read, or why the worker ends.
+    pub fn fail(&self, failure: Failure) {
+        self.send(&Reply::Failed(Box::new(failure)));
+    }
+
+    /// Sends a reply with an attachment, which moves to the page; `NULL` for none. A blob is passed by reference.
+    pub fn send_with(&self, reply: &Reply, attachment: &JsValue) {
+        let moving = match attachment.is_null() || attachment.is_instance_of::<Blob>() {
+            true => Array::new(),
+            false => Array::of1(attachment),
+        };
+        self.post(reply, &moving, attachment);
     }
 
     fn post(&self, reply: &Reply, moving: &Array, attachment: &JsValue) {
@@ -68,12 +95,12 @@ impl Port {
     }
 
     /// Reports panics to the page from now on, before the module traps.
-    pub(super) fn report_panics(&self) {
+    fn report_panics(&self) {
         let port = Self {
             scope: self.scope.clone(),
         };
         let report = move |text: String| {
-            port.send(&Reply::Failed(Box::new(panicked(&text))));
+            port.fail(panicked(&text));
         };
         REPORT.with(|slot| *slot.borrow_mut() = Some(Box::new(report)));
         std::panic::set_hook(Box::new(|info| {
@@ -96,14 +123,14 @@ fn panicked(text: &str) -> Failure {
 }
 
 /// Logs an error that cannot be sent to the page.
-pub(super) fn log_error(text: &str) {
+pub fn log_error(text: &str) {
     gloo::console::error!(text);
 }
 
 /// Calls back after the waiting messages have been received: a message to oneself goes to the end of their queue,
 /// without the delay of a timer.
 #[derive(Clone)]
-pub(super) struct Ticks {
+pub struct Ticks {
     inner: Rc<Inner>,
 }
 
@@ -113,7 +140,7 @@ struct Inner {
 }
 
 impl Ticks {
-    pub(super) fn new(work: impl Fn(&Self) + 'static) -> Self {
+    fn new(work: impl Fn(&Self) + 'static) -> Self {
         // The specification has no reason for which this can fail.
         let channel = MessageChannel::new().unwrap_or_else(|error| wasm_bindgen::throw_val(error));
         let ticks = Self {
@@ -137,7 +164,7 @@ impl Ticks {
     }
 
     /// Asks for the next call. Further requests before that call change nothing.
-    pub(super) fn schedule(&self) {
+    pub fn schedule(&self) {
         if !self.inner.is_scheduled.replace(true) {
             let _ = self.inner.channel.port2().post_message(&JsValue::NULL);
         }

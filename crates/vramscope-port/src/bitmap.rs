@@ -3,28 +3,48 @@
 use wasm_bindgen::{Clamped, JsCast, JsValue};
 use web_sys::{ImageBitmap, ImageData, OffscreenCanvas, OffscreenCanvasRenderingContext2d};
 
-use vramscope_view::raster::Frame;
+use vramscope_protocol::{Answer, Extra, error_text};
+
+use crate::port::log_error;
 
 /// Makes bitmaps, and keeps the canvas for that.
 #[derive(Default)]
-pub(super) struct Bitmaps {
+pub struct Bitmaps {
     canvas: Option<(OffscreenCanvas, OffscreenCanvasRenderingContext2d)>,
 }
 
 impl Bitmaps {
-    /// A bitmap of a frame's pixels.
-    ///
-    /// # Errors
-    /// The browser's error, if the canvas is too large or memory has run out.
-    pub(super) fn bitmap(&mut self, frame: &Frame) -> Result<ImageBitmap, JsValue> {
-        self.of_pixels(frame.width_px, frame.height_px, &frame.rgba)
+    /// An answer with its attachment, or with `NULL`. Without an answer if its bitmap cannot be made.
+    pub fn attached(&mut self, answered: Option<(Answer, Extra)>) -> (Option<Answer>, JsValue) {
+        let Some((answer, extra)) = answered else {
+            return (None, JsValue::NULL);
+        };
+        match extra {
+            Extra::Nothing => (Some(answer), JsValue::NULL),
+            // The array is dropped here; its buffer moves to the page.
+            Extra::Bytes(bytes) => {
+                let array = js_sys::Uint8Array::from(bytes.as_slice());
+                (Some(answer), array.buffer().into())
+            }
+            Extra::Pixels {
+                width_px,
+                height_px,
+                rgba,
+            } => match self.of_pixels(width_px, height_px, &rgba) {
+                Ok(bitmap) => (Some(answer), bitmap.into()),
+                Err(error) => {
+                    log_error(&error_text(&error));
+                    (None, JsValue::NULL)
+                }
+            },
+        }
     }
 
     /// A bitmap of `width_px × height_px` pixels of R, G, B, A.
     ///
     /// # Errors
-    /// The browser's error as for [`Bitmaps::bitmap`], or if `rgba` has another number of pixels.
-    pub(super) fn of_pixels(
+    /// The browser's error, if the canvas is too large or memory has run out, or if `rgba` has another number of pixels.
+    pub fn of_pixels(
         &mut self,
         width_px: u32,
         height_px: u32,
