@@ -15,6 +15,7 @@ mod picture;
 mod placement;
 mod plot_area;
 mod probe;
+mod ticks;
 mod timeline;
 
 pub(crate) use bitmap::show_bitmap;
