@@ -50,7 +50,7 @@ fn reader(blob: JsValue, port: &Port) -> Option<BlobReader> {
     match BlobReader::new(blob.unchecked_into()) {
         Ok(reader) => Some(reader),
         Err(failure) => {
-            port.fail(failure);
+            port.fail(*failure);
             None
         }
     }

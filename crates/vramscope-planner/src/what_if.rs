@@ -99,7 +99,8 @@ impl Plans {
             Question::Conclude { .. } => {
                 let concluded = known.conclude(device);
                 let is_done = concluded.is_done;
-                let what = is_done.then(|| What::Conclusion(concluded.finding.clone()));
+                let what =
+                    is_done.then(|| What::Conclusion(concluded.finding.clone().map(Box::new)));
                 (Answer::Concluded(Box::new(concluded)), what)
             }
         })

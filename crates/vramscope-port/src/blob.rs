@@ -58,10 +58,12 @@ impl BlobReader {
     ///
     /// # Errors
     /// Outside of a worker.
-    pub fn new(blob: Blob) -> Result<Self, Failure> {
-        Self::of(blob).map_err(|error| Failure {
-            message: format!("cannot read the file: {}", error_text(&error)),
-            ..Failure::default()
+    pub fn new(blob: Blob) -> Result<Self, Box<Failure>> {
+        Self::of(blob).map_err(|error| {
+            Box::new(Failure {
+                message: format!("cannot read the file: {}", error_text(&error)),
+                ..Failure::default()
+            })
         })
     }
 

@@ -63,7 +63,7 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File>
     let blob = blob.unchecked_into::<Blob>();
     let reader = match BlobReader::new(blob) {
         Ok(reader) => reader,
-        Err(failure) => return fail(failure, port),
+        Err(failure) => return fail(*failure, port),
     };
     // Of a file that cannot be read, reading it whole tells the error.
     let head = reader.head(HEAD_BYTES).await.ok();
@@ -94,7 +94,7 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File>
 pub(super) async fn next(name: &str, url: &str, gate: &Gate, port: &Port) -> Result<Next, Failure> {
     let blob = fetch::blob(url, gate, |_, _| {}).await?;
     let start_ms = clock::now_ms();
-    let reader = BlobReader::new(blob)?;
+    let reader = BlobReader::new(blob).map_err(|failure| *failure)?;
     let size_bytes = reader.size_bytes();
     let file = Reading {
         name,

@@ -196,7 +196,8 @@ fn conclusion_of(plans: &mut Plans, device: DeviceIndex, path: &Path) -> Conclud
         let (Answer::Concluded(concluded), what) = ask(&question, plans, path) else {
             panic!("{path:?}");
         };
-        let known = (concluded.is_done).then(|| What::Conclusion(concluded.finding.clone()));
+        let known =
+            (concluded.is_done).then(|| What::Conclusion(concluded.finding.clone().map(Box::new)));
         assert_eq!(what, known, "{path:?}");
         concluded
     });

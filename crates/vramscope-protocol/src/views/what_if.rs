@@ -47,7 +47,7 @@ pub enum What {
         reserved_steps: Vec<(u32, u64)>,
     },
     /// What replays amount to.
-    Conclusion(Option<Finding>),
+    Conclusion(Option<Box<Finding>>),
 }
 
 /// Places in the packing of one pool and stream; see [`PackedGroup`](vramscope_view::map::PackedGroup).

@@ -60,7 +60,7 @@ impl Cache {
                     reserved_steps,
                 });
             }
-            What::Conclusion(finding) => self.conclusions.push((of, finding)),
+            What::Conclusion(finding) => self.conclusions.push((of, finding.map(|it| *it))),
         }
     }
 

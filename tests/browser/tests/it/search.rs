@@ -77,6 +77,8 @@ fn the_box_says_what_the_analysis_finds() {
     wait_for_text(&mut open, ".search-found", "1 of ");
     open.page.key("n", Modifiers::NONE).unwrap();
     wait_for_text(&mut open, ".search-found", "2 of ");
+    // The status bar is drawn again where the view comes to rest.
+    open.page.wait_until_settled(PATIENCE).unwrap();
     open.page.click_on(".statusbar .show-all").unwrap();
     open.page
         .wait_for("document.querySelector('#search').value === ''", PATIENCE)

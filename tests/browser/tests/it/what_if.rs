@@ -272,7 +272,7 @@ fn a_link_opens_the_settings_that_it_has() {
 #[test]
 fn the_planner_ends_with_the_view() {
     let mut open = open_fixture(FIXTURE);
-    let mut workers = |open: &mut Open, wanted: usize| {
+    let workers = |open: &mut Open, wanted: usize| {
         let end = Instant::now() + PATIENCE;
         while open.page.worker_bytes().unwrap().len() != wanted {
             assert!(Instant::now() < end, "not {wanted} workers");
