@@ -225,6 +225,20 @@ impl Page {
             .map(drop)
     }
 
+    /// The seconds of a core that the page's main thread has taken so far.
+    ///
+    /// # Errors
+    ///
+    /// When the browser went away.
+    pub fn busy_s(&mut self) -> Result<f64> {
+        self.call("Performance.enable", json!({"timeDomain": "threadTicks"}))?;
+        let told = self.call("Performance.getMetrics", json!({}))?;
+        let metrics = told["metrics"].as_array();
+        let busy = metrics.and_then(|all| all.iter().find(|it| it["name"] == "TaskDuration"));
+        busy.and_then(|it| it["value"].as_f64())
+            .context("the browser measures no tasks")
+    }
+
     /// Limits the page to this many bytes per second, with a delay before each answer. Requests of workers are not
     /// slowed.
     ///

@@ -26,6 +26,8 @@ pub struct Play {
     /// From an input until the main thread has handed over the frame that follows it. Pages cannot observe what the
     /// browser's compositor takes after that.
     pub input: Spread,
+    /// The share of the time in which the main thread was busy: with scripts, styles, layout and painting.
+    pub busy: f64,
 }
 
 impl Spread {
@@ -53,6 +55,7 @@ pub fn play(
     mut input: impl FnMut(&mut Page, u32) -> Result<()>,
 ) -> Result<Play> {
     page.eval(WATCH)?;
+    let busy_before_s = page.busy_s()?;
     let started = Instant::now();
     let mut inputs = 0;
     while started.elapsed() < time {
@@ -61,6 +64,7 @@ pub fn play(
         inputs += 1;
         std::thread::sleep(INPUT_EVERY.saturating_sub(at.elapsed()));
     }
+    let busy = (page.busy_s()? - busy_before_s) / started.elapsed().as_secs_f64();
     let felt = page.eval("playing.stop()")?;
     let mut lengths: Vec<f64> = times(&felt["frames"])?
         .windows(2)
@@ -69,6 +73,7 @@ pub fn play(
     Ok(Play {
         frame: Spread::of(&mut lengths),
         input: Spread::of(&mut times(&felt["inputs"])?),
+        busy,
     })
 }
 

@@ -101,12 +101,9 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
     let held = chromium.memory();
     page.wait_until_settled(PATIENCE)?;
     let frames = play(&mut page, arguments)?;
-    let views = if arguments.views {
-        page.key("0", Modifiers::NONE)?;
-        page.wait_until_settled(PATIENCE)?;
-        views::measure(&mut page, middle(arguments))?
-    } else {
-        Value::Null
+    let views = match arguments.views {
+        true => measure_views(&mut page, arguments)?,
+        false => Value::Null,
     };
     Ok(json!({
         "views": views,
@@ -124,9 +121,16 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "frame_p95_ms": frames.felt.frame.p95_ms,
         "input_median_ms": frames.felt.input.median_ms,
         "input_p95_ms": frames.felt.input.p95_ms,
+        "playing_busy": frames.felt.busy,
         "sharp_ms": frames.sharp_ms,
         "playing_block_ms": frames.longest_block_ms,
     }))
+}
+
+fn measure_views(page: &mut Page, arguments: &Arguments) -> Result<Value> {
+    page.key("0", Modifiers::NONE)?;
+    page.wait_until_settled(PATIENCE)?;
+    views::measure(page, middle(arguments))
 }
 
 /// The marks between the choice of a file and its first picture, each with the stage that it ends.
