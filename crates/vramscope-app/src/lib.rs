@@ -13,7 +13,8 @@
 //!
 //! Questions hold all they depend on, the filter included. Cancelling or closing a file ends its worker, which frees all of
 //! its memory; at most eight files are read at once. Between sharp pictures the canvas shows the last one, stretched to where
-//! the viewport is now, so that panning and zooming never wait.
+//! the viewport is now, so that panning and zooming never wait. While the user moves the viewport, `components/camera` has it,
+//! and what shows it follows frame by frame without rendering a component; the state learns of it when it rests.
 //!
 //! What all views share (device, cursor, range, pin, search) is in the state, so that a click in one view moves all others and
 //! no view knows another; `state::selected` alone says what they are about. While the search names memory pools, all views ask

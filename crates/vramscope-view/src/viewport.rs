@@ -85,6 +85,16 @@ impl Viewport {
         }
     }
 
+    /// The viewport with all heights times `factor`.
+    #[must_use]
+    pub fn stretched(self, factor: f64) -> Self {
+        Self {
+            y_min_bytes: self.y_min_bytes * factor,
+            y_max_bytes: self.y_max_bytes * factor,
+            ..self
+        }
+    }
+
     /// Visible width, in the x axis's unit.
     #[must_use]
     pub fn width(&self) -> f64 {

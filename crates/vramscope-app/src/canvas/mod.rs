@@ -14,6 +14,7 @@ mod painter;
 mod picture;
 mod placement;
 mod plot_area;
+mod ticks;
 mod timeline;
 
 pub(crate) use bitmap::show_bitmap;

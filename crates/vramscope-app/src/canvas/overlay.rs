@@ -1,6 +1,6 @@
 //! The overlay of the picture: outlines of the hovered and the pinned band, crosshair, box.
 
-use vramscope_protocol::{DrawRequest, OutlineColumns};
+use vramscope_protocol::{DrawRequest, OutlineColumns, ThemeName};
 use web_sys::CanvasRenderingContext2d;
 
 use super::{BoxCss, PlotArea, css_colour};
@@ -20,12 +20,26 @@ pub(super) struct Overlay<'a> {
     pub(super) selection: Option<BoxCss>,
 }
 
+/// What the overlay's canvas shows.
+#[derive(Clone, Copy, PartialEq, Default)]
+pub(super) enum Shown {
+    #[default]
+    Nothing,
+    /// What moves only with the mouse.
+    Still(PlotArea, ThemeName, Option<(f64, f64)>, Option<BoxCss>),
+    /// What moves along with the picture, too.
+    Outlines,
+}
+
 impl Overlay<'_> {
-    pub(super) fn shows_any(&self) -> bool {
-        self.hover.is_some()
-            || self.pin.is_some()
-            || self.pointer.is_some()
-            || self.selection.is_some()
+    pub(super) fn shown(&self, area: PlotArea, theme: ThemeName) -> Shown {
+        if self.hover.is_some() || self.pin.is_some() {
+            Shown::Outlines
+        } else if self.pointer.is_some() || self.selection.is_some() {
+            Shown::Still(area, theme, self.pointer, self.selection)
+        } else {
+            Shown::Nothing
+        }
     }
 
     /// Draws the overlay over a picture of `wanted`.

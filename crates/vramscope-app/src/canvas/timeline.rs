@@ -15,14 +15,13 @@ use web_sys::ImageBitmap;
 use yew::Callback;
 
 use super::labels::Labels;
-use super::overlay::Overlay;
+use super::overlay::{Overlay, Shown};
 use super::painter::{add_scene, emptied};
 use super::picture::{Picture, Pictures};
+use super::ticks::draw_ticks;
 use super::{BoxCss, Canvases, PlotArea};
 use crate::browser::{clock, frame};
 use crate::engine::{Asker, Session};
-use vramscope_view::chart::{draw_axes, draw_x_axis, draw_y_axis};
-use vramscope_view::scene::{Scene, Style};
 
 /// The User Timing mark set after every finished frame.
 const PAINTED: &str = "vramscope:painted";
@@ -84,6 +83,7 @@ struct State {
     /// Number of the last sharp picture that was marked.
     marked: u32,
     pointer: Option<(f64, f64)>,
+    is_moving: bool,
     /// A clicked position that the worker is still to be asked about.
     clicked: Option<HitOf>,
     /// Whether the worker is being asked about a position, and whether the pointer has moved since.
@@ -94,8 +94,7 @@ struct State {
     hover_outline: Option<OutlineColumns>,
     pin_outline: Option<OutlineColumns>,
     selection: Option<BoxCss>,
-    /// Whether there is anything on the overlay.
-    has_overlay: bool,
+    overlay_shows: Shown,
     /// What the picture's canvas shows now, so that a mouse move does not redraw it.
     picture_shows: Option<(PlotArea, DrawRequest)>,
     /// What it showed last, be it out of date.
@@ -180,6 +179,17 @@ impl TimelineCanvas {
         }
         self.inner.ask_for_picture();
         self.inner.schedule();
+    }
+
+    /// Says whether the picture moves. Then this must be called in an animation frame, which shows it, and the worker is
+    /// not asked what is under the mouse.
+    pub fn set_moving(&self, is_moving: bool) {
+        let was_moving = std::mem::replace(&mut self.inner.state.borrow_mut().is_moving, is_moving);
+        if is_moving {
+            self.inner.present_scheduled();
+        } else if was_moving {
+            self.inner.ask_what_is_there();
+        }
     }
 
     /// Sets the mouse's position in the box (css px), `None` outside. Moves the crosshair and asks
@@ -355,7 +365,8 @@ impl Inner {
         let Some((wanted, _)) = &state.wanted else {
             return;
         };
-        let hovered = state.pointer.map(|at| HitOf {
+        let pointer = state.pointer.filter(|_| !state.is_moving);
+        let hovered = pointer.map(|at| HitOf {
             draw: wanted.clone(),
             at_px: state.area.to_px(at),
         });
@@ -402,10 +413,15 @@ impl Inner {
         let own = self.own.clone();
         clock::next_frame(move |_| {
             if let Some(inner) = own.upgrade() {
-                inner.is_scheduled.set(false);
-                inner.present();
+                inner.present_scheduled();
             }
         });
+    }
+
+    fn present_scheduled(&self) {
+        if self.is_scheduled.replace(false) {
+            self.present();
+        }
     }
 
     fn present(&self) {
@@ -448,36 +464,21 @@ impl Inner {
         // The style sheet shows "Drawing…" over a picture that has nothing yet.
         let _ = picture.toggle_attribute_with_force("data-drawn", !state.pictures.is_empty());
         let floating = Overlay {
-            hover: state.hover_outline.as_ref(),
+            // What is under the pointer is known again when the picture rests.
+            hover: state.hover_outline.as_ref().filter(|_| !state.is_moving),
             pin: state.pin_outline.as_ref(),
             pointer: state.pointer,
             selection: state.selection,
         };
-        let had_overlay = std::mem::replace(&mut state.has_overlay, floating.shows_any());
-        // A canvas that is never drawn on costs nothing.
-        if (had_overlay || floating.shows_any())
+        let shown = floating.shown(area, wanted.look.theme);
+        // Each canvas that is drawn on costs time, without a GPU most.
+        if (shown == Shown::Outlines || shown != state.overlay_shows)
             && let Some(context) = emptied(overlay, area.box_px())
         {
             floating.draw(&context, &area, &wanted);
+            state.overlay_shows = shown;
         }
         state.mark(&wanted);
-    }
-}
-
-/// Ticks, labels and grid of a picture.
-fn draw_ticks(scene: &mut Scene, area: &PlotArea, wanted: &DrawRequest, style: &Style<'_>) {
-    let (place, viewport, unit) = (area.picture(), &wanted.viewport, wanted.look.axis);
-    let has_x_axis = !wanted.look.is_state;
-    match wanted.look.picture {
-        // The page labels the map's lanes.
-        vramscope_protocol::Picture::Map if !has_x_axis => {}
-        vramscope_protocol::Picture::Map => draw_x_axis(scene, &place, viewport, unit, style),
-        _ if !has_x_axis => draw_y_axis(scene, &place, viewport, style),
-        vramscope_protocol::Picture::Timeline
-        | vramscope_protocol::Picture::Segments
-        | vramscope_protocol::Picture::Packing => {
-            draw_axes(scene, &place, viewport, unit, style);
-        }
     }
 }
 

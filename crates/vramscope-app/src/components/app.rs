@@ -10,6 +10,7 @@ use yew::prelude::*;
 
 use super::all_strip::AllStrip;
 use super::ask_card::AskCard;
+use super::camera::Camera;
 use super::commands::Commands;
 use super::file_view::FileView;
 use super::help::Help;
@@ -49,6 +50,7 @@ pub fn App(props: &AppProps) -> Html {
     });
     let picker = use_node_ref();
     let commands = use_root_commands(&props.engine, &state, &picker);
+    commands.camera.follow(&state);
     let is_dragged_over = use_drop((!state.is_embedded).then(|| commands.open.clone()));
     let asked_by_page = use_door(commands.open.clone(), state.is_embedded);
     use_host(&state, &commands.session);
@@ -149,7 +151,23 @@ fn use_root_commands(
     let sessions = use_mut_ref(BTreeMap::<SessionId, Session>::new);
     let (engine, dispatcher, picker) = (engine.clone(), state.dispatcher(), picker.clone());
     let commands = use_memo((), move |()| {
-        let dispatch = Callback::from(move |action| dispatcher.dispatch(action));
+        let camera = {
+            let dispatcher = dispatcher.clone();
+            Camera::new(Callback::from(move |navigation| {
+                dispatcher.dispatch(Action::Navigate(navigation));
+            }))
+        };
+        let dispatch = {
+            let camera = camera.clone();
+            Callback::from(move |action| match action {
+                Action::Navigate(navigation) if camera.go(navigation) => {}
+                action => {
+                    // All else is about what is visible.
+                    camera.publish();
+                    dispatcher.dispatch(action);
+                }
+            })
+        };
         let open = {
             let (sessions, dispatch) = (sessions.clone(), dispatch.clone());
             Callback::from(move |sources: Vec<Source>| {
@@ -176,6 +194,7 @@ fn use_root_commands(
         });
         Commands {
             dispatch,
+            camera,
             open,
             pick,
             close,

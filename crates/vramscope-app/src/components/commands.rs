@@ -3,6 +3,7 @@
 
 use yew::prelude::*;
 
+use super::camera::Camera;
 use crate::browser;
 use crate::engine::{Session, SessionId, Source};
 use crate::state::Action;
@@ -12,6 +13,8 @@ use crate::state::Action;
 pub(super) struct Commands {
     /// Changes the state.
     pub(super) dispatch: Callback<Action>,
+    /// The visible part of the picture.
+    pub(super) camera: Camera,
     /// Opens files, each in a tab.
     pub(super) open: Callback<Vec<Source>>,
     /// Shows the browser's file picker.

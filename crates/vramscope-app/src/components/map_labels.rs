@@ -6,8 +6,8 @@ use yew::prelude::*;
 use super::hooks::use_answer;
 use crate::canvas::PlotArea;
 use crate::engine::Session;
-use crate::state::Region;
 use vramscope_core::model::DeviceIndex;
+use vramscope_protocol::Viewport;
 use vramscope_view::map::{GroupMark, LaneMark, MapLabel, MapLabels};
 
 #[derive(Properties, PartialEq)]
@@ -15,7 +15,7 @@ pub(super) struct MapLabelListProps {
     pub(super) session: Session,
     pub(super) device: DeviceIndex,
     pub(super) area: PlotArea,
-    pub(super) region: Region,
+    pub(super) region: Viewport,
 }
 
 /// The labels of the visible part.
@@ -38,23 +38,23 @@ pub(super) fn map_labels(
     lanes: &[LaneMark],
     groups: &[GroupMark],
     area: &PlotArea,
-    region: Region,
+    region: Viewport,
 ) -> Html {
     let (left, top) = area.to_css((0.0, 0.0));
     let size = area.size_px();
     let (_, bottom) = area.to_css((0.0, f64::from(size.1)));
     // Laid out in css px, because text has the same size on every screen.
-    let viewport = region.viewport((1, (bottom - top).round() as u32));
+    let viewport = region.resized(1, (bottom - top).round() as u32);
     let labels = MapLabels::of(lanes, groups, &viewport);
     let lane = |label: &MapLabel| {
-        let style = format!("width:{}px;top:{}px", left - 6.0, top + label.y_px);
+        let style = format!("width:{}px;--y:{}px", left - 6.0, label.y_px);
         html! { <div class="lane-label" {style} title={label.title.clone()}>{ &label.text }</div> }
     };
     let group = |label: &MapLabel| {
-        let style = format!("left:{}px;top:{}px", left + 4.0, top + label.y_px + 4.0);
+        let style = format!("left:{}px;--y:{}px", left + 4.0, label.y_px);
         html! { <div class="lane-group" {style}>{ &label.text }</div> }
     };
     html! {
-        <div class="lane-labels">{ for labels.lanes.iter().map(lane) }{ for labels.groups.iter().map(group) }</div>
+        <div class="lane-labels" style={format!("top:{top}px")}>{ for labels.lanes.iter().map(lane) }{ for labels.groups.iter().map(group) }</div>
     }
 }

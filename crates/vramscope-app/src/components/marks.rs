@@ -1,17 +1,21 @@
 //! Marks over the timeline: the cursor, the selected range, and failed allocations.
 
-use vramscope_protocol::Minimap;
+use vramscope_protocol::{Minimap, Viewport};
 use yew::prelude::*;
 
 use super::commands::use_commands;
 use crate::canvas::PlotArea;
 use crate::state::gesture::{DragKind, Point};
-use crate::state::{Action, Region, Shared, sentences};
+use crate::state::{Action, Shared, sentences};
 use vramscope_view::lines::FAILURE_CSS;
 
 /// The most marks of failed allocations. A job that retries can fail thousands of times, and more
 /// marks would only cover each other.
 const MOST_OOMS: usize = 200;
+
+/// How far from the picture's left edge cursor and range are still drawn, in widths of the picture: a motion may bring
+/// them into it.
+const NEAR: f64 = 100.0;
 
 /// Half the width of a label with padding, CSS px.
 const LABEL_CSS: f64 = 18.0;
@@ -19,7 +23,7 @@ const LABEL_CSS: f64 = 18.0;
 #[derive(Properties, PartialEq)]
 pub(super) struct MarksProps {
     pub(super) area: PlotArea,
-    pub(super) region: Region,
+    pub(super) region: Viewport,
     pub(super) cursor_x: Option<f64>,
     pub(super) range: Option<(f64, f64)>,
     /// Has the failed allocations; `None` until it arrives.
@@ -28,7 +32,7 @@ pub(super) struct MarksProps {
     pub(super) draft: Option<(DragKind, Point, Point)>,
 }
 
-/// Cursor, range and failed allocations.
+/// Cursor, range and failed allocations. The style sheet moves them along with the picture.
 #[component]
 pub(super) fn Marks(props: &MarksProps) -> Html {
     let commands = use_commands();
@@ -36,32 +40,33 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
     let (left, top) = area.to_css((0.0, 0.0));
     let size = area.size_px();
     let (right, bottom) = area.to_css((f64::from(size.0), f64::from(size.1)));
-    let viewport = props.region.viewport(size);
-    let x_css = |x: f64| area.to_css((viewport.x_px(x), 0.0)).0.clamp(left, right);
+    let (width, height) = (right - left, bottom - top);
+    // Measured from the picture's left edge.
+    let x_css = |x: f64| props.region.x_px(x) * width;
     let range = match props.draft {
-        Some((_, from, to)) => Some((
-            from.0.min(to.0).clamp(left, right),
-            from.0.max(to.0).clamp(left, right),
-        )),
-        None => props.range.map(|(from, to)| (x_css(from), x_css(to))),
+        Some((_, from, to)) => {
+            let (from, to) = (from.0.min(to.0) - left, from.0.max(to.0) - left);
+            Some((from.clamp(0.0, width), to.clamp(0.0, width)))
+        }
+        None => props.range.map(|(from, to)| {
+            let near = |x| x_css(x).clamp(-NEAR * width, NEAR * width);
+            (near(from), near(to))
+        }),
     };
     let range = range.filter(|(from, to)| to > from).map(|(from, to)| {
-        let width = to - from;
-        let height = bottom - top;
-        html! { <div class="range" style={format!("left:{from}px;top:{top}px;width:{width}px;height:{height}px")} /> }
+        html! { <div class="range" style={format!("--x:{from}px;--width:{}px", to - from)} /> }
     });
+    let cursor = props.cursor_x.map(x_css);
+    let cursor = cursor.filter(|x| x.abs() <= NEAR * width);
+    let cursor = cursor.map(|x| html! { <div class="cursor" style={format!("--x:{x}px")} /> });
     let is_visible = |x: &f64| (props.region.x_min..=props.region.x_max).contains(x);
-    let cursor = props.cursor_x.filter(is_visible).map(|x| {
-        let (x, height) = (x_css(x), bottom - top);
-        html! { <div class="cursor" style={format!("left:{x}px;top:{top}px;height:{height}px")} /> }
-    });
     let ooms = props.minimap.iter().flat_map(|minimap| &minimap.ooms);
     let ooms = ooms.filter(|mark| is_visible(&mark.x));
     let mut free_from = f64::NEG_INFINITY;
     let ooms = ooms.take(MOST_OOMS).map(|mark| {
         let x = x_css(mark.x);
         // Moved to the left at the end of a recording, where there is no room on the right.
-        let is_last = x + LABEL_CSS > right;
+        let is_last = x + LABEL_CSS > width;
         let first_css = x - LABEL_CSS * if is_last { 2.0 } else { 1.0 };
         // A word on the one before could not be read: the arrow tells alone.
         let has_word = first_css >= free_from;
@@ -73,9 +78,14 @@ pub(super) fn Marks(props: &MarksProps) -> Html {
         // Else the picture below would take the press for its own.
         let onpointerdown = Callback::from(|event: PointerEvent| event.stop_propagation());
         html! {
-            <button type="button" {class} style={format!("left:{x}px;top:{}px", top - FAILURE_CSS)} title={sentences::oom(mark)}
+            <button type="button" {class} style={format!("--x:{x}px;top:{}px", -FAILURE_CSS)} title={sentences::oom(mark)}
                 aria-label="OOM" {onpointerdown} {onclick}>{ if has_word { "OOM" } else { "" } }</button>
         }
     });
-    html! { <>{ range }{ cursor }{ for ooms }</> }
+    html! {
+        <div class="marks" style={format!("left:{left}px;top:{top}px;width:{width}px;height:{height}px")}>
+            <div class="inside">{ range }{ cursor }</div>
+            { for ooms }
+        </div>
+    }
 }

@@ -7,6 +7,7 @@ mod app;
 mod ask_card;
 mod banners;
 mod box_chart;
+mod camera;
 mod choice;
 mod commands;
 mod compare;

@@ -62,8 +62,8 @@ pub(super) fn PicturedView(props: &ViewProps) -> Html {
         .and_then(|facts| choices.lanes.known_capacity(facts));
     html! {
         <section class={classes!("view", class)} aria-label={label} ref={node}>
-            <Strip session={session.clone()} look={look.clone()} minimap={minimap.clone()} {bounds} region={view.region}
-                {capacity_bytes} cursor_x={view.cursor_x()} range={view.range} />
+            <Strip session={session.clone()} look={look.clone()} minimap={minimap.clone()} {bounds} {capacity_bytes}
+                cursor_x={view.cursor_x()} range={view.range} />
             // Their height does not depend on the area: the picture's area is right from the start.
             if let Some(facts) = file.facts() {
                 <Lanes session={session.clone()} look={look.clone()} facts={facts.lines.clone()} choices={choices.lanes}

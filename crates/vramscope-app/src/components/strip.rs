@@ -8,12 +8,13 @@ use vramscope_protocol::{Axis, Bounds, Look, Minimap, MinimapOf};
 use web_sys::{Element, HtmlElement};
 use yew::prelude::*;
 
+use super::camera::Camera;
 use super::commands::use_commands;
-use super::hooks::{use_answer, use_plot_area};
+use super::hooks::{use_answer, use_plot_area, use_seen};
 use super::strip_picture::{StripLines, use_strip_picture};
 use crate::engine::Session;
 use crate::state::brush::{self, Brush};
-use crate::state::{Action, Navigation, Region, Shared, lane_words};
+use crate::state::{Action, Navigation, Shared, lane_words};
 use vramscope_core::model::DeviceIndex;
 
 #[derive(Properties, PartialEq)]
@@ -24,7 +25,6 @@ pub(super) struct StripProps {
     pub(super) minimap: Option<Shared<Minimap>>,
     /// The bounds of the whole axis.
     pub(super) bounds: Bounds,
-    pub(super) region: Region,
     /// The device's capacity; `None` if unknown.
     pub(super) capacity_bytes: Option<u64>,
     /// The cursor's position on the x axis.
@@ -45,8 +45,9 @@ pub(super) fn Strip(props: &StripProps) -> Html {
         capacity_bytes: props.capacity_bytes,
     };
     let picture = use_strip_picture(&minimap, lines, area, props.look.theme);
-    let (x_end, region) = (props.bounds.x_end, props.region);
-    let handlers = use_brush(&node, x_end, region);
+    let x_end = props.bounds.x_end;
+    let handlers = use_brush(&node, x_end);
+    let seen = use_brush_place(x_end);
     let ondblclick = commands.on(Action::Navigate(Navigation::FitAll));
     let percent = |x: f64| format!("{}%", x / x_end * 100.0);
     html! {
@@ -74,27 +75,9 @@ pub(super) fn Strip(props: &StripProps) -> Html {
             if let Some(x) = props.cursor_x {
                 <div class="at" style={format!("left:{}", percent(x))} />
             }
-            { brush(region, x_end) }
+            <div class="seen" ref={seen}><div class="shade" /><div class="shade after" /><div class="brush" /></div>
         </div>
         </div>
-    }
-}
-
-/// The brush over the visible part of an axis that ends at `x_end`, and shades over the rest; empty
-/// if all is visible.
-fn brush(region: Region, x_end: f64) -> Html {
-    if region.x_min <= 0.0 && region.x_max >= x_end {
-        return Html::default();
-    }
-    let percent = |x: f64| format!("{}%", x / x_end * 100.0);
-    let (from, to) = (percent(region.x_min), percent(region.x_max));
-    let width = percent(region.x_max - region.x_min);
-    html! {
-        <>
-            <div class="shade" style={format!("left:0;width:{from}")} />
-            <div class="shade" style={format!("left:{to};right:0")} />
-            <div class="brush" style={format!("left:{from};width:{width}")} />
-        </>
     }
 }
 
@@ -106,16 +89,34 @@ struct BrushHandlers {
     onlostpointercapture: Callback<PointerEvent>,
 }
 
-/// Lets the user drag the brush, whose position is `region` on an axis that ends at `x_end`. A
-/// click moves the brush there.
+/// The node of the brush and the shades beside it, for the visible part of an axis that ends at `x_end`.
 #[hook]
-fn use_brush(node: &NodeRef, x_end: f64, region: Region) -> BrushHandlers {
+fn use_brush_place(x_end: f64) -> NodeRef {
+    let node = use_node_ref();
+    let of = node.clone();
+    use_seen(x_end, move |x_end, seen| {
+        let Some(element) = of.cast::<HtmlElement>() else {
+            return;
+        };
+        let (from, to) = (seen.viewport.x_min / x_end, seen.viewport.x_max / x_end);
+        for (name, share) in [("--from", from), ("--to", to)] {
+            let _ = element.style().set_property(name, &share.to_string());
+        }
+        let _ = element.toggle_attribute_with_force("hidden", from <= 0.0 && to >= 1.0);
+    });
+    node
+}
+
+/// Lets the user drag the brush. A click moves it there.
+#[hook]
+fn use_brush(node: &NodeRef, x_end: f64) -> BrushHandlers {
+    let commands = use_commands();
     let hand = Hand {
         node: node.clone(),
         held: use_mut_ref(|| None),
         x_end,
-        region,
-        dispatch: use_commands().dispatch,
+        camera: commands.camera,
+        dispatch: commands.dispatch,
     };
     let listener = |listen: fn(&Hand, &PointerEvent)| {
         let hand = hand.clone();
@@ -136,7 +137,7 @@ struct Hand {
     node: NodeRef,
     held: Rc<RefCell<Option<Brush>>>,
     x_end: f64,
-    region: Region,
+    camera: Camera,
     dispatch: Callback<Action>,
 }
 
@@ -187,7 +188,8 @@ impl Hand {
     /// The brush's ends on a strip of this width, CSS px.
     fn shown_css(&self, width: f64) -> (f64, f64) {
         let css = |x: f64| x / self.x_end * width;
-        (css(self.region.x_min), css(self.region.x_max))
+        let seen = self.camera.seen();
+        seen.map_or((0.0, width), |seen| (css(seen.x_min), css(seen.x_max)))
     }
 
     fn show(&self, (from, to): (f64, f64), width: f64) {

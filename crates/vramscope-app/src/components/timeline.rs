@@ -1,12 +1,13 @@
 //! A picture over the x axis: its canvases, their pointer handlers, and the elements over them.
 
-use vramscope_protocol::{Answer, Bounds, DrawRequest, Hit, Look, Minimap, Picture};
-use web_sys::HtmlCanvasElement;
+use vramscope_protocol::{Answer, Bounds, DrawRequest, Hit, Look, Minimap, Picture, Viewport};
+use web_sys::{HtmlCanvasElement, HtmlElement};
 use yew::prelude::*;
 
 use super::commands::{Commands, use_commands};
 use super::hooks::{
-    Draft, PointerHandlers, plot_area, use_moment_at, use_plot_area, use_pointer, use_wheel,
+    Draft, PointerHandlers, plot_area, use_moment_at, use_plot_area, use_pointer, use_seen,
+    use_wheel,
 };
 use super::lanes::{Lines, SharedDecorations};
 use super::map_labels::{MapLabelList, map_labels};
@@ -15,7 +16,7 @@ use super::tooltip::Tooltip;
 use crate::canvas::{BoxCss, Canvases, PlotArea, TimelineCanvas};
 use crate::engine::Session;
 use crate::state::gesture::{DragKind, Point};
-use crate::state::{Action, DeviceView, Navigation, Region, Shared, sentences};
+use crate::state::{Action, DeviceView, Navigation, Shared, sentences};
 use vramscope_view::map::GroupMark;
 
 #[derive(Properties, PartialEq)]
@@ -46,7 +47,7 @@ pub(super) struct TimelineProps {
 }
 
 impl TimelineProps {
-    fn region(&self) -> Region {
+    fn region(&self) -> Viewport {
         self.view.region.stretched(self.y_scale)
     }
 }
@@ -67,11 +68,14 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     let stage_of = (area, props.look.picture);
     let region = props.region();
     let on_x = use_moment_at(&props.session, &props.look, Action::Scrub);
-    let on_scrub = Some(on_x.reform(move |part: f64| region.unit().x_at(part)));
+    let camera = commands.camera.clone();
+    let on_scrub = on_x.reform(move |part: f64| camera.seen().unwrap_or(region).x_at(part));
+    let on_scrub = Some(on_scrub);
     let pointer = use_pointer(stage_of, drag_mode, on_scrub, commands.dispatch.clone());
     let (at, draft) = (*pointer.at, *pointer.draft);
 
     use_picture(&canvas, &stage, area, props, at);
+    use_shift(&stage, area, props.view.region);
     use_wheel(&stage, area, commands.dispatch.clone());
     use_box(&canvas, draft);
 
@@ -100,7 +104,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             <canvas ref={picture} />
             <canvas ref={overlay} />
             if let Some(area) = area {
-                <Lines look={props.look.clone()} {region} {area} decorations={props.decorations.clone()}
+                <Lines look={props.look.clone()} y_scale={props.y_scale} {area} decorations={props.decorations.clone()}
                     capacity_bytes={props.capacity_bytes} ruler_mode={props.ruler_mode} {draft} />
                 { map_labels(&[], &props.groups, &area, region) }
                 if props.look.picture == Picture::Map {
@@ -175,26 +179,28 @@ fn use_picture(
     props: &TimelineProps,
     pointer: Option<Point>,
 ) {
-    let (look, region) = (props.look.clone(), props.region());
-    let draw_in = move |area: PlotArea| DrawRequest {
-        look: look.clone(),
-        viewport: region.viewport(area.size_px()),
-    };
-    let draw = area.map(&draw_in);
+    let shown = (area, props.look.clone(), props.view.region, props.y_scale);
     let bounds = Bounds {
         y_end_bytes: props.bounds.y_end_bytes * props.y_scale,
         ..props.bounds
     };
     let stage = stage.clone();
-    let wanted = (canvas.clone(), draw.clone(), bounds);
-    use_effect_with(wanted, move |(canvas, _, bounds)| {
-        // After the first rendering the area is known, but the next one, which shows what lies over the picture, takes
-        // some time. The picture is drawn meanwhile.
-        if let Some(area) = area.or_else(|| plot_area(&stage)) {
-            canvas.resize(area);
-            canvas.show(draw_in(area), *bounds);
-        }
-    });
+    let wanted = (canvas.clone(), shown.clone(), bounds);
+    use_seen(
+        wanted,
+        move |(canvas, (area, look, _, y_scale), bounds), seen| {
+            // After the first rendering the area is known, but the next one, which shows what lies over the picture, takes
+            // some time. The picture is drawn meanwhile.
+            if let Some(area) = area.or_else(|| plot_area(&stage)) {
+                canvas.resize(area);
+                canvas.show(
+                    draw_of(look, &area, seen.viewport.stretched(*y_scale)),
+                    *bounds,
+                );
+                canvas.set_moving(seen.is_moving);
+            }
+        },
+    );
     let pinned = props.view.pinned_thing();
     use_effect_with((canvas.clone(), pinned), |(canvas, pinned)| {
         canvas.pin(*pinned);
@@ -205,11 +211,8 @@ fn use_picture(
         move |(canvas, clicked)| {
             let clicked = clicked.filter(|click| click.picture == look.picture);
             if let (Some(click), Some(area)) = (clicked, area) {
-                let draw = DrawRequest {
-                    look,
-                    viewport: click.region.stretched(y_scale).viewport(area.size_px()),
-                };
-                canvas.click(draw, click.at_px);
+                let region = click.region.stretched(y_scale);
+                canvas.click(draw_of(&look, &area, region), click.at_px);
             }
         },
     );
@@ -220,7 +223,36 @@ fn use_picture(
         canvas.echo(*echoed);
     });
     // What is under a resting pointer changes with the picture.
-    use_effect_with((canvas.clone(), pointer, draw), |(canvas, pointer, _)| {
+    use_effect_with((canvas.clone(), pointer, shown), |(canvas, pointer, _)| {
         canvas.point(*pointer);
+    });
+}
+
+fn draw_of(look: &Look, area: &PlotArea, region: Viewport) -> DrawRequest {
+    let (width_px, height_px) = area.size_px();
+    DrawRequest {
+        look: look.clone(),
+        viewport: region.resized(width_px, height_px),
+    }
+}
+
+/// Says to the style sheet how what lies over the picture, laid out for the visible part `made`, has moved since.
+#[hook]
+fn use_shift(stage: &NodeRef, area: Option<PlotArea>, made: Viewport) {
+    let stage = stage.clone();
+    use_seen((area, made), move |(area, made), seen| {
+        let Some((area, stage)) = area.zip(stage.cast::<HtmlElement>()) else {
+            return;
+        };
+        let (width_px, height_px) = area.size_px();
+        let now = seen.viewport.resized(width_px, height_px);
+        for (name, value) in [
+            ("--zoom-x", made.width() / now.width()),
+            ("--zoom-y", made.height_bytes() / now.height_bytes()),
+            ("--shift-x", now.x_px(made.x_min) / area.pixel_ratio),
+            ("--shift-y", now.y_px(made.y_max_bytes) / area.pixel_ratio),
+        ] {
+            let _ = stage.style().set_property(name, &value.to_string());
+        }
     });
 }

@@ -1,6 +1,5 @@
 //! A click that waits for what is under it.
 
-use super::navigation::Region;
 use vramscope_protocol::{Axis, DrawRequest, Hit, Picture, Viewport};
 use vramscope_view::address::Pixel;
 
@@ -10,7 +9,7 @@ pub struct Click {
     /// The place, device px of the picture.
     pub at_px: (f64, f64),
     /// The visible part at that time.
-    pub region: Region,
+    pub region: Viewport,
     /// The axis of that part.
     pub axis: Axis,
     pub picture: Picture,
@@ -46,7 +45,7 @@ pub(super) fn is_of(hit: &Hit, pixel: Pixel) -> bool {
 }
 
 /// Whether a picture shows this part.
-pub(super) fn shows(draw: &DrawRequest, region: Region) -> bool {
-    let size = (draw.viewport.width_px, draw.viewport.height_px);
-    draw.viewport == region.viewport(size)
+pub(super) fn shows(draw: &DrawRequest, region: Viewport) -> bool {
+    let (width_px, height_px) = (draw.viewport.width_px, draw.viewport.height_px);
+    draw.viewport == region.resized(width_px, height_px)
 }

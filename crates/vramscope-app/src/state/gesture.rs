@@ -74,8 +74,8 @@ impl Gesture {
     /// Whether the picture is being moved.
     #[must_use]
     pub fn is_panning(&self) -> bool {
-        self.drag
-            .is_some_and(|drag| drag.kind == DragKind::Pan && drag.moved)
+        let drags = |drag: Drag| drag.kind == DragKind::Pan && drag.moved;
+        self.down.len() > 1 || self.drag.is_some_and(drags)
     }
 
     /// Takes a pointer that goes down, to do `kind`.

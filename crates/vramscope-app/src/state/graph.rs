@@ -1,11 +1,11 @@
 //! An open file of inductor graphs: the graph, order, steps and buffer that are shown.
 
 use serde::{Deserialize, Serialize};
-use vramscope_protocol::Bounds;
 use vramscope_protocol::views::graph::{Bars, GraphFacts, GraphFile, OrderKey, OrderName};
+use vramscope_protocol::{Bounds, Viewport};
 
 use super::Shared;
-use super::navigation::{Navigation, Region, whole};
+use super::navigation::{Navigation, whole};
 
 /// A file of graphs that is read.
 #[derive(Clone, PartialEq, Debug)]
@@ -157,7 +157,7 @@ impl OpenGraphs {
             return self.reveal();
         }
         let (x_min, x_max) = self.x();
-        let region = Region {
+        let region = Viewport {
             x_min,
             x_max,
             ..whole(&bounds)

@@ -2,12 +2,11 @@
 //! next.
 
 use serde::{Deserialize, Serialize};
-use vramscope_protocol::{Adopt, Adopted, Answer, Axis, DeviceFacts};
+use vramscope_protocol::{Adopt, Adopted, DeviceFacts};
 use vramscope_view::display;
 
 use super::file::{OpenFile, Tab};
-use super::{Action, State, sentences};
-use crate::engine::SessionId;
+use super::{State, sentences};
 
 /// The choices about files that change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -50,16 +49,6 @@ pub struct News {
 
 /// How often in a row a version cannot be read before it is said: one that is half written can be read a moment later.
 const TRIES: u32 = 2;
-
-/// The part of a file that is seen.
-#[derive(Clone, Copy)]
-pub(super) struct Seen {
-    tab: SessionId,
-    device: usize,
-    axis: Axis,
-    x: (f64, f64),
-    x_end: f64,
-}
 
 /// What a badge says of a file.
 #[derive(Clone, PartialEq, Debug)]
@@ -190,39 +179,21 @@ impl State {
         }
     }
 
-    /// What is seen of a file that changes before an action; `None` if the action is no move of the user.
-    pub(super) fn seen_of_live(&self, action: &Action) -> Option<Seen> {
-        let is_move = match action {
-            Action::Follow(_) => false,
-            Action::Answer(_, answer) => !matches!(**answer, Answer::Adopt(_)),
-            _ => true,
+    /// Whoever goes back from the newest events of a version lets go of them, and whoever comes back follows them again.
+    pub(super) fn follow_newest(&mut self, before: &Self) {
+        let seen = |state: &Self| {
+            let tab = state.tab().filter(|tab| tab.is_live())?;
+            let file = tab.ready()?;
+            let of = (tab.id, file.version, file.device, file.axis);
+            let region = file.view()?.region;
+            Some((of, (region.x_min, region.x_max), file.bounds()?.x_end))
         };
-        self.seen().filter(|_| is_move)
-    }
-
-    /// Whoever goes back from the newest events lets go of them, and whoever comes back follows them again.
-    pub(super) fn follow_what_is_seen(&mut self, before: Option<Seen>) {
-        let (Some(before), Some(after)) = (before, self.seen()) else {
-            return;
-        };
-        let is_same =
-            (before.tab, before.device, before.axis) == (after.tab, after.device, after.axis);
-        if is_same && before.x != after.x {
-            self.choices.live.follow = after.x.1 >= after.x_end;
+        if let (Some((of, x, _)), Some((now_of, now_x, x_end))) = (seen(before), seen(self))
+            && of == now_of
+            && x != now_x
+        {
+            self.choices.live.follow = now_x.1 >= x_end;
         }
-    }
-
-    fn seen(&self) -> Option<Seen> {
-        let tab = self.tab().filter(|tab| tab.is_live())?;
-        let file = tab.ready()?;
-        let region = file.view()?.region;
-        Some(Seen {
-            tab: tab.id,
-            device: file.device,
-            axis: file.axis,
-            x: (region.x_min, region.x_max),
-            x_end: file.bounds()?.x_end,
-        })
     }
 }
 

@@ -22,6 +22,7 @@ pub mod keys;
 pub mod lane_words;
 pub mod linked;
 pub mod live;
+pub mod motion;
 mod navigation;
 pub mod permalink;
 mod pin;
@@ -56,7 +57,7 @@ pub use file::{OpenFile, Phase, Tab};
 pub use graph::{GraphAction, GraphPlace, KnownOrder, OpenGraphs};
 use live::Live;
 pub use live::LiveChoices;
-pub use navigation::{Navigation, Region, Walk};
+pub use navigation::{Navigation, Walk};
 pub use permalink::{Permalink, permalink};
 pub use pin::{Pin, PinnedGroup, PinnedSegment};
 use selected::Places;
@@ -578,11 +579,10 @@ impl Reducible for State {
     type Action = Action;
 
     fn reduce(self: Rc<Self>, action: Action) -> Rc<Self> {
-        let mut state = self;
+        let mut state = self.clone();
         let inner = Rc::make_mut(&mut state);
-        let seen = inner.seen_of_live(&action);
         inner.apply(action);
-        inner.follow_what_is_seen(seen);
+        inner.follow_newest(&self);
         inner.follow_view();
         inner.share_lines();
         inner.follow_search();

@@ -1,6 +1,6 @@
 //! What is pinned: an allocation, a segment, an event, or several allocations that share a pixel.
 
-use super::{Region, Shared};
+use super::Shared;
 use vramscope_core::ids::AllocationId;
 use vramscope_protocol::{
     Axis, Composition, DrawRequest, Hit, HitOn, Picture, SegmentPreview, Thing,
@@ -94,7 +94,7 @@ pub struct PinnedGroup {
 pub(super) struct GroupPlace {
     pub(super) pixel: Pixel,
     /// The part that was visible.
-    pub(super) region: Region,
+    pub(super) region: Viewport,
     /// Fractions of the picture's size.
     pub(super) at: (f64, f64),
 }
@@ -110,19 +110,11 @@ impl PinnedGroup {
     }
 
     /// What shares a pixel of an address, once the worker tells it; `region` is visible.
-    pub(super) fn at(pixel: Pixel, region: Region) -> Self {
-        let share = |(from, to): (f64, f64), low: f64, high: f64| {
-            (((from + to) / 2.0 - low) / (high - low)).clamp(0.0, 1.0)
-        };
-        let Region {
-            x_min,
-            x_max,
-            y_min_bytes,
-            y_max_bytes,
-        } = region;
+    pub(super) fn at(pixel: Pixel, region: Viewport) -> Self {
+        let middle = |(from, to): (f64, f64)| (from + to) / 2.0;
         let at = (
-            share(pixel.x, x_min, x_max),
-            1.0 - share(pixel.y_bytes, y_min_bytes, y_max_bytes),
+            region.x_px(middle(pixel.x)).clamp(0.0, 1.0),
+            region.y_px(middle(pixel.y_bytes)).clamp(0.0, 1.0),
         );
         Self {
             several: None,
@@ -148,7 +140,7 @@ impl PinnedGroup {
     }
 
     /// The allocations that were hit while `region` was visible; `None` if they are not several.
-    pub(super) fn of_hit(hit: &Hit, region: Region) -> Option<Self> {
+    pub(super) fn of_hit(hit: &Hit, region: Viewport) -> Option<Self> {
         let HitOn::Several(several) = &hit.on else {
             return None;
         };

@@ -17,6 +17,7 @@ use vramscope_protocol::{
 use yew::Reducible;
 
 use super::keys::{Command, Press, command};
+use super::motion::Motion;
 use super::permalink::once_shown;
 use super::*;
 use vramscope_core::analysis::report::details::{
@@ -178,7 +179,7 @@ impl Page {
                     axis: self.file().axis,
                     ..Look::default()
                 },
-                viewport: self.view().region.viewport((640, 480)),
+                viewport: self.view().region.resized(640, 480),
             },
             at_px,
             moment: None,

@@ -5,13 +5,14 @@ mod pointing;
 
 use super::Shared;
 use super::click::Click;
-use super::navigation::{self, Navigation, Region};
+use super::navigation::{self, Navigation};
 use super::pin::{Pin, PinnedGroup, PinnedSegment};
 use vramscope_core::analysis::time::selection::Moments;
 use vramscope_core::ids::AllocationId;
 use vramscope_protocol::views::flame::BoxOf;
 use vramscope_protocol::{
     Answer, Axis, Bounds, Details, DeviceFacts, Hit, MomentFacts, Picture, RangeFacts, Thing,
+    Viewport,
 };
 use vramscope_view::address::{DevicePlace, Pinned};
 use vramscope_view::axes::events_between;
@@ -77,8 +78,8 @@ pub struct Stale {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceView {
-    /// The visible part, in the unit of the axis.
-    pub region: Region,
+    /// The visible part, in the unit of the axis, as a picture of one by one px.
+    pub region: Viewport,
     /// The moment that all views are about, if any: set by the keyboard, a click or another view.
     pub cursor: Option<Cursor>,
     /// The selected range of the x axis, lower end first.
@@ -153,7 +154,7 @@ impl DeviceView {
         if axis == self.axis {
             return;
         }
-        let Region { x_min, x_max, .. } = self.region;
+        let Viewport { x_min, x_max, .. } = self.region;
         let is_whole = x_min <= 0.0 && x_max >= before.x_end;
         // The user is back before the worker has told the place on the other axis: the old part is still right.
         let back = self.came_from.filter(|(from, _)| is_whole && *from == axis);
@@ -167,11 +168,7 @@ impl DeviceView {
                 (0.0, bounds.x_end)
             }
         };
-        self.region = Region {
-            x_min,
-            x_max,
-            ..self.region
-        };
+        (self.region.x_min, self.region.x_max) = (x_min, x_max);
         if let Some(range) = self.range {
             self.range_from = Some((self.axis, range));
         }
@@ -186,12 +183,8 @@ impl DeviceView {
         if picture == self.picture {
             return;
         }
-        let Region {
-            y_min_bytes,
-            y_max_bytes,
-            ..
-        } = self.region;
-        self.heights[self.picture as usize] = Some((y_min_bytes, y_max_bytes));
+        let heights = (self.region.y_min_bytes, self.region.y_max_bytes);
+        self.heights[self.picture as usize] = Some(heights);
         let whole = navigation::whole(bounds);
         let kept = self.heights[picture as usize];
         (self.region.y_min_bytes, self.region.y_max_bytes) =
@@ -206,7 +199,7 @@ impl DeviceView {
         let x = place.x.unwrap_or((whole.x_min, whole.x_max));
         let y_bytes = place.y_bytes;
         let y_bytes = y_bytes.unwrap_or((whole.y_min_bytes, whole.y_max_bytes));
-        self.region = navigation::of_box(x, y_bytes, bounds);
+        self.region = whole.fit_box(x, y_bytes, bounds);
         (self.came_from, self.reveal) = (None, None);
         if self.range != place.range {
             self.select(place.range);
@@ -364,7 +357,7 @@ impl DeviceView {
                 })),
                 _,
             ) if (place.picture, place.axis) == here => {
-                navigation::fitted_to(self.region, place.x, place.y, bounds)
+                self.region.fit_allocation(place.x, place.y, bounds)
             }
             (
                 Some(Pin::Group(PinnedGroup {
@@ -372,7 +365,7 @@ impl DeviceView {
                 })),
                 _,
             ) if self.picture.shows(place.pixel.picture) && place.pixel.axis == self.axis => {
-                navigation::closer(place.region, CLOSER, place.at, bounds)
+                place.region.zoomed(CLOSER, CLOSER, place.at, bounds)
             }
             _ => self.region,
         };
@@ -459,7 +452,7 @@ impl DeviceView {
 
     /// Moves the cursor by a hundredth of the visible part, at least by one event; without a cursor from the peak.
     pub(super) fn step_cursor(&mut self, forward: bool, bounds: &Bounds) {
-        let share = (self.region.x_max - self.region.x_min) / bounds.x_end;
+        let share = self.region.width() / bounds.x_end;
         let events = (share * f64::from(self.last_moment) / 100.0).round();
         let step = (events as u32).max(1);
         let from = self.cursor_moment().unwrap_or(self.peak_moment);
@@ -517,11 +510,8 @@ impl DeviceView {
 
     /// Selects the range between two places of the picture, clamped to it.
     pub(super) fn select_between(&mut self, from: f64, to: f64) {
-        let unit = self.region.unit();
-        self.select(Some((
-            unit.x_at(from.clamp(0.0, 1.0)),
-            unit.x_at(to.clamp(0.0, 1.0)),
-        )));
+        let x_at = |share: f64| self.region.x_at(share.clamp(0.0, 1.0));
+        self.select(Some((x_at(from), x_at(to))));
     }
 
     pub(super) fn pin(&mut self, allocation: AllocationId) {

@@ -366,7 +366,7 @@ fn bands_that_share_a_pixel_are_pinned_together() {
     open.page.click_on(".details .group-list button").unwrap();
     wait_for_text(&mut open, ".details h2", "Pinned allocation");
     open.repainted(|page| page.click(at.0, at.1, 2).unwrap());
-    wait(&mut open, "!!document.querySelector('.brush')");
+    wait(&mut open, "!document.querySelector('.strip .seen[hidden]')");
     assert!(open.shown_part() < 0.5, "a double click goes closer");
     open.check_quiet();
 }

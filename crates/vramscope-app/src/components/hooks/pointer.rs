@@ -140,8 +140,13 @@ impl Hand {
 
     fn moved(&self, event: &PointerEvent) {
         let Some(at) = place(event) else { return };
-        self.point(at);
         let outcome = self.gesture.borrow_mut().moved(event.pointer_id(), at);
+        if self.gesture.borrow().is_panning() {
+            // What is under the pointer moves along with it.
+            self.at.set(None);
+        } else {
+            self.point(at);
+        }
         if self.gesture.borrow().is_active() {
             self.apply(outcome);
         }
@@ -150,6 +155,7 @@ impl Hand {
     fn release(&self, event: &PointerEvent) {
         let Some(at) = place(event) else { return };
         let outcome = self.gesture.borrow_mut().release(event.pointer_id(), at);
+        self.point(at);
         self.apply(outcome);
     }
 

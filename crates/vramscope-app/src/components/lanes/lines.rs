@@ -6,7 +6,8 @@ use yew::prelude::*;
 
 use super::SharedDecorations;
 use crate::canvas::{PlotArea, draw_scene};
-use crate::state::Region;
+use crate::components::commands::use_commands;
+use crate::components::hooks::use_seen;
 use crate::state::gesture::{DragKind, Point};
 use vramscope_view::lines::Lines as LinesOver;
 use vramscope_view::ruler::Ruler;
@@ -17,7 +18,8 @@ const MOST_RULERS: usize = 4;
 #[derive(Properties, PartialEq)]
 pub(in crate::components) struct LinesProps {
     pub(in crate::components) look: Look,
-    pub(in crate::components) region: Region,
+    /// Scale of the picture's heights, relative to the visible part.
+    pub(in crate::components) y_scale: f64,
     pub(in crate::components) area: PlotArea,
     /// Decorations of the visible part, or of an earlier one until its own arrive.
     pub(in crate::components) decorations: Option<SharedDecorations>,
@@ -35,18 +37,19 @@ pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
     let rulers = use_rulers(props);
     let wanted = (
         (props.decorations.clone(), props.capacity_bytes, rulers),
-        (props.look.axis, props.look.theme, props.region, props.area),
+        (props.look.axis, props.look.theme, props.y_scale, props.area),
     );
     let canvas = node.clone();
-    use_effect_with(
+    use_seen(
         wanted,
-        move |((decorations, capacity_bytes, rulers), (axis, theme, region, area))| {
+        move |((decorations, capacity_bytes, rulers), (axis, theme, y_scale, area)), seen| {
+            let (width_px, height_px) = area.size_px();
             if let Some(canvas) = canvas.cast::<HtmlCanvasElement>() {
                 let lines = LinesOver {
                     decorations: decorations.as_ref().and_then(SharedDecorations::get),
                     capacity_bytes: *capacity_bytes,
                     rulers,
-                    view: region.viewport(area.size_px()),
+                    view: (seen.viewport.stretched(*y_scale)).resized(width_px, height_px),
                     unit: *axis,
                     has_failures: false,
                 };
@@ -64,9 +67,11 @@ pub(in crate::components) fn Lines(props: &LinesProps) -> Html {
 fn use_rulers(props: &LinesProps) -> Vec<Ruler> {
     let kept = use_state_eq(Vec::<Ruler>::new);
     let drafted = use_mut_ref(|| None::<Ruler>);
-    let viewport = props.region.viewport(props.area.size_px());
+    let seen = use_commands().camera.seen();
     let draft = props.draft.filter(|(kind, ..)| *kind == DragKind::Ruler);
-    let draft = draft.map(|(_, from, to)| {
+    let draft = draft.zip(seen).map(|((_, from, to), seen)| {
+        let (width_px, height_px) = props.area.size_px();
+        let viewport = seen.stretched(props.y_scale).resized(width_px, height_px);
         Ruler::between(&viewport, props.area.to_px(from), props.area.to_px(to))
     });
     {

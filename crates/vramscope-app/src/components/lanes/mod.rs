@@ -15,11 +15,11 @@ pub(super) use lines::Lines;
 pub(super) use stack_step::use_stack_step;
 
 use super::commands::use_commands;
-use super::hooks::{use_answer, use_wheel};
+use super::hooks::{use_answer, use_seen, use_wheel};
 use crate::browser;
 use crate::canvas::{PlotArea, draw_scene};
 use crate::engine::Session;
-use crate::state::{Action, Chosen, LanesChoices, Navigation, Region, Shared, lane_words};
+use crate::state::{Action, Chosen, LanesChoices, Navigation, Shared, lane_words};
 use tip::Tip;
 use vramscope_core::analysis::time::lanes::LaneKind;
 use vramscope_view::header::{Header, Target};
@@ -47,7 +47,7 @@ impl SharedDecorations {
 pub(super) fn use_decorations(
     session: &Session,
     look: &Look,
-    region: Region,
+    region: Viewport,
     area: Option<PlotArea>,
     lines: LinesOver,
     replay: Option<String>,
@@ -81,7 +81,7 @@ pub(super) struct LanesProps {
     pub(super) look: Look,
     pub(super) facts: LineFacts,
     pub(super) choices: LanesChoices,
-    pub(super) region: Region,
+    pub(super) region: Viewport,
     /// The area of the picture below, whose width the header shares; empty before layout.
     pub(super) area: PlotArea,
     /// Decorations of the visible part, or of an earlier one until its own arrive.
@@ -101,7 +101,7 @@ pub(super) fn Lanes(props: &LanesProps) -> Html {
         header.height_css,
         props.area.pixel_ratio,
     );
-    let view = props.region.viewport((area.size_px().0, 1));
+    let view = props.region.resized(area.size_px().0, 1);
     let target = at.and_then(|at| {
         target(
             &header,
@@ -278,7 +278,7 @@ fn label(top_css: f64, height_css: f64, name: String, title: String) -> Html {
     html! { <span class="lane-name" {style} {title}>{ name }</span> }
 }
 
-/// Redraws the canvas after changes.
+/// Redraws the canvas after changes, and while the visible part moves.
 #[hook]
 fn use_drawing(
     canvas: &NodeRef,
@@ -291,20 +291,19 @@ fn use_drawing(
         props.decorations.clone(),
         header.clone(),
         area,
-        props.region,
         props.look.theme,
         target,
     );
     let canvas = canvas.clone();
-    use_effect_with(
+    use_seen(
         wanted,
-        move |(decorations, header, area, region, theme, target)| {
+        move |(decorations, header, area, theme, target), seen| {
             let canvas = canvas.cast::<HtmlCanvasElement>();
             if let (Some(canvas), Some(decorations)) = (
                 canvas,
                 decorations.as_ref().and_then(SharedDecorations::get),
             ) {
-                let view = region.viewport((area.size_px().0, 1));
+                let view = seen.viewport.resized(area.size_px().0, 1);
                 let place = Area {
                     y_px: 0,
                     height_px: area.box_px().1,

@@ -139,3 +139,36 @@ fn a_walk_goes_on_as_it_went() {
         "nothing is before the first"
     );
 }
+
+#[test]
+fn the_state_learns_of_a_motion_when_it_rests() {
+    let mut page = Page::with_file();
+    let mut motion = Motion::default();
+    let closer = Navigation::Zoom {
+        factor: (2.0, 1.0),
+        at: (0.0, 0.5),
+    };
+    assert!(!motion.go(closer), "there is no picture yet");
+    motion.follow(&page.0);
+    assert!(motion.go(closer) && motion.go(closer));
+    // Something else is rendered meanwhile.
+    page.act(Action::Help(true));
+    motion.follow(&page.0);
+    assert_eq!(page.x(), (0.0, EVENTS));
+    page.go(motion.rest().unwrap());
+    assert_eq!(page.x(), (0.0, EVENTS / 4.0));
+    assert_eq!(motion.rest(), None);
+    assert!(!motion.go(Navigation::Peak), "a jump");
+}
+
+#[test]
+fn a_jump_of_the_state_ends_a_motion() {
+    let mut page = Page::with_file();
+    let mut motion = Motion::default();
+    motion.follow(&page.0);
+    assert!(motion.go(Navigation::ShowX(10.0, 20.0)));
+    page.key("p");
+    motion.follow(&page.0);
+    assert_eq!(motion.seen(), Some(page.view().region));
+    assert_eq!(motion.rest(), None);
+}

@@ -1,11 +1,12 @@
 //! The view of a device goes over to the next version of its file: what it shows stays where it is in time.
 
 use super::{Cursor, DeviceView, Stale};
-use crate::state::Region;
 use crate::state::Shared;
 use crate::state::pin::{GroupPlace, Pin, PinnedSegment};
 use vramscope_core::model::DeviceIndex;
-use vramscope_protocol::{Axis, Bounds, Carried, DeviceFacts, PlaceOf, RangeFacts, Thing};
+use vramscope_protocol::{
+    Axis, Bounds, Carried, DeviceFacts, PlaceOf, RangeFacts, Thing, Viewport,
+};
 use vramscope_view::address::Pixel;
 
 /// How far places of an axis move to the left.
@@ -152,26 +153,26 @@ fn moved(cursor: Cursor, moment: u32, shift: Shift, axis: Axis) -> Cursor {
 /// The visible part of the next version: as wide as before, with the newest events at the right edge or with the same
 /// place in time. All of it if all was visible.
 fn region_after(
-    region: Region,
+    region: Viewport,
     shift: f64,
     (before, after): (&Bounds, &Bounds),
     follow: bool,
-) -> Region {
+) -> Viewport {
     let is_whole = region.x_min <= 0.0 && region.x_max >= before.x_end;
     if follow && is_whole {
-        return Region {
+        return Viewport {
             x_min: 0.0,
             x_max: after.x_end,
             ..region
         };
     }
-    let width = (region.x_max - region.x_min).min(after.x_end);
+    let width = region.width().min(after.x_end);
     let x_min = match follow {
         true => after.x_end - width,
         false => region.x_min - shift,
     };
     let x_min = x_min.clamp(0.0, (after.x_end - width).max(0.0));
-    Region {
+    Viewport {
         x_min,
         x_max: x_min + width,
         ..region
