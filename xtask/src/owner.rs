@@ -157,10 +157,7 @@ mod tests {
 
     #[test]
     fn every_place_is_there_and_takes_it_twice() {
-        let written = |source: &str| {
-            let places = places(source, "https://me.github.io/x/").into_iter();
-            places.map(move |(file, lines)| (file, lines))
-        };
+        let written = |source: &str| places(source, "https://me.github.io/x/").into_iter();
         for ((file, first), (_, second)) in
             written("https://github.com/me/x").zip(written("https://github.com/you/x"))
         {
