@@ -68,6 +68,7 @@ fn an_oom_is_explained_and_leads_to_its_moment() {
     // arrive later, come before these.
     let follow = |open: &mut Open, word: &str, view: &str| {
         let button = format!(".finding.problem .evidence button[title='Show in {word}']");
+        open.page.wait_until_settled(PATIENCE).unwrap();
         open.page.click_on(&button).unwrap();
         let there = format!("!!document.querySelector('.rail [data-view={view}][aria-current]')");
         open.page.wait_for(&there, PATIENCE).unwrap();
