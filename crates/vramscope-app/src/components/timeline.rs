@@ -67,10 +67,7 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
     };
     let stage_of = (area, props.look.picture);
     let region = props.region();
-    let on_x = use_moment_at(&props.session, &props.look, Action::Scrub);
-    let camera = commands.camera.clone();
-    let on_scrub = on_x.reform(move |part: f64| camera.seen().unwrap_or(region).x_at(part));
-    let on_scrub = Some(on_scrub);
+    let on_scrub = Some(use_scrub(props, &commands));
     let pointer = use_pointer(stage_of, drag_mode, on_scrub, commands.dispatch.clone());
     let (at, draft) = (*pointer.at, *pointer.draft);
 
@@ -119,6 +116,14 @@ pub(super) fn Timeline(props: &TimelineProps) -> Html {
             <p class="unseen" role="status">{ spoken(&props.view) }</p>
         </div>
     }
+}
+
+/// Moves the cursor to a part of what is visible, from 0 at its left to 1.
+#[hook]
+fn use_scrub(props: &TimelineProps, commands: &Commands) -> Callback<f64> {
+    let on_x = use_moment_at(&props.session, &props.look, Action::Scrub);
+    let (camera, region) = (commands.camera.clone(), props.region());
+    on_x.reform(move |part| camera.seen().unwrap_or(region).x_at(part))
 }
 
 /// The picture's description for screen readers.
