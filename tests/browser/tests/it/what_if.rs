@@ -274,7 +274,12 @@ fn the_planner_ends_with_the_view() {
     let mut open = open_fixture(FIXTURE);
     let workers = |open: &mut Open, wanted: usize| {
         let end = Instant::now() + PATIENCE;
-        while open.page.worker_bytes().unwrap().len() != wanted {
+        // A worker that ends while it is asked is an error.
+        while !open
+            .page
+            .worker_bytes()
+            .is_ok_and(|all| all.len() == wanted)
+        {
             assert!(Instant::now() < end, "not {wanted} workers");
             open.page.pause(Duration::from_millis(50)).unwrap();
         }
