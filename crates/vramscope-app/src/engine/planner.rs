@@ -4,7 +4,7 @@
 //! goes to the file's worker, which draws it, before the page gets the answer.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use js_sys::{Array, ArrayBuffer};
 use vramscope_protocol::views::export;
@@ -65,16 +65,19 @@ impl Planner {
     }
 
     /// Gives it the snapshot, packed, and what was asked meanwhile.
-    fn open(&self, packed: &ArrayBuffer) {
-        let blob = Blob::new_with_buffer_source_sequence(&Array::of1(packed));
-        let (Some(port), Ok(blob)) = (self.port.get(), blob) else {
-            return;
-        };
+    ///
+    /// # Errors
+    /// Where there is no copy of the snapshot, or the browser has no memory for it.
+    fn open(&self, packed: JsValue) -> Result<(), JsValue> {
+        let packed: ArrayBuffer = packed.dyn_into()?;
+        let blob = Blob::new_with_buffer_source_sequence(&Array::of1(&packed))?;
+        let port = self.port.get().ok_or(JsValue::NULL)?;
         send(port, &Request::OpenPacked, &blob);
         self.is_open.set(true);
         for question in self.waiting.take() {
             send(port, &question, &JsValue::NULL);
         }
+        Ok(())
     }
 }
 
@@ -117,11 +120,13 @@ impl Inner {
             }
         });
         let _ = planner.port.set(port);
-        let planner: Weak<Planner> = Rc::downgrade(planner);
+        let (session, planner) = (Rc::downgrade(self), Rc::downgrade(planner));
         self.whole()
             .ask_once(export::Question::Packed, move |_, packed| {
-                if let (Some(planner), Ok(packed)) = (planner.upgrade(), packed.dyn_into()) {
-                    planner.open(&packed);
+                if let (Some(session), Some(planner)) = (session.upgrade(), planner.upgrade())
+                    && planner.open(packed).is_err()
+                {
+                    session.end_planner(&Failure::internal("the snapshot cannot be copied"));
                 }
             });
     }
