@@ -4,9 +4,7 @@
 //! A signal says which code was running, not what the memory is for: [`rules`](super::rules) infers that from signals
 //! and lifetimes together.
 
-use std::collections::{BTreeSet, HashMap};
-
-use foldhash::fast::RandomState;
+use std::collections::BTreeSet;
 
 use super::names::{BUFFERS, Functions, NATIVE, PYTHON, buffers};
 use super::paths::CodePath;
@@ -122,10 +120,10 @@ const TEXT_LIMIT_BYTES: usize = 1024;
 enum File {
     /// Not Python: the functions that the table `NATIVE` names.
     Native,
-    /// Python: the rows of the tables whose patterns match its path.
+    /// Python: its path, and the rows of the table `PYTHON` whose patterns match it.
     Python {
+        path: CodePath,
         functions: Vec<(Signals, &'static Functions)>,
-        buffers: Vec<&'static str>,
     },
 }
 
@@ -137,18 +135,16 @@ impl File {
         let path = CodePath::of(clip_end(file, TEXT_LIMIT_BYTES));
         let fits = |patterns: &[&str]| patterns.iter().any(|pattern| path.fits(pattern));
         let functions = PYTHON.iter().filter(|(_, patterns, _)| fits(patterns));
-        let buffers = BUFFERS.iter().filter(|(file, ..)| path.fits(file));
+        let functions = functions.map(|(signal, _, functions)| (*signal, functions));
         Self::Python {
-            functions: functions
-                .map(|(signal, _, functions)| (*signal, functions))
-                .collect(),
-            buffers: buffers.map(|&(_, function, _)| function).collect(),
+            functions: functions.collect(),
+            path,
         }
     }
 
     fn signals(&self, name: &str) -> Signals {
         let name = clip(name, TEXT_LIMIT_BYTES);
-        let Self::Python { functions, buffers } = self else {
+        let Self::Python { path, functions } = self else {
             let matching = NATIVE.iter().filter(|(_, part)| name.contains(part));
             return matching.fold(Signals::NATIVE, |sum, &(signal, _)| sum.and(signal));
         };
@@ -158,9 +154,9 @@ impl File {
         if name == "<module>" {
             sum = sum.without(Signals::ENTERED);
         }
-        match buffers.contains(&name) {
-            true => sum.and(Signals::BUFFERS),
-            false => sum,
+        match buffers(name, path) {
+            Some(_) => sum.and(Signals::BUFFERS),
+            None => sum,
         }
     }
 }
@@ -180,12 +176,8 @@ impl StackSignals {
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
         let strings = &snapshot.strings;
-        let mut files = HashMap::with_hasher(RandomState::default());
-        let of_frame = by_texts(snapshot, |id| {
-            let frame = snapshot.frames.get(id);
-            let file = files.entry(frame.filename);
-            let file = file.or_insert_with(|| File::of(strings.get(frame.filename)));
-            file.signals(strings.get(frame.name))
+        let of_frame = by_texts(snapshot, File::of, |id, file| {
+            file.signals(strings.get(snapshot.frames.get(id).name))
         });
         let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);
         let of: Vec<Signals> = stacks
