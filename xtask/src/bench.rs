@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: makes snapshots, measures decoding, drawing and memory with them, and prints a table. `bench
-//! capture`, `bench planning`, `bench fleet` and `bench page` measure these instead.
+//! capture`, `bench planning`, `bench fleet`, `bench page` and `bench shapes` measure these instead.
 //!
 //! Machines are shared and noisy, so only figures from the same run are comparable. For comparison, CPython reads the
 //! same files between our own rounds.
@@ -8,6 +8,7 @@ mod capture;
 mod fleet;
 mod page_start;
 mod program;
+mod shapes;
 
 use std::collections::HashSet;
 use std::fs;
@@ -38,12 +39,8 @@ pub(crate) struct Options {
     events: Vec<u32>,
     /// Further files to measure with
     files: Vec<PathBuf>,
-    /// Leave the page out
-    #[arg(long)]
-    no_browser: bool,
-    /// Build the page less optimised: in seconds, for slower figures
-    #[arg(long)]
-    fast: bool,
+    #[command(flatten)]
+    browser: Browser,
 }
 
 /// Measurements with their own table.
@@ -60,6 +57,31 @@ enum Part {
         /// The files to open; training snapshots of 100 thousand and a million events if none is given
         files: Vec<PathBuf>,
     },
+    /// What one more event, frame, stack or other part of a file costs, natively and in the page
+    Shapes(Browser),
+}
+
+#[derive(Args)]
+struct Browser {
+    /// Leave the page out
+    #[arg(long)]
+    no_browser: bool,
+    /// Build the page less optimised: in seconds, for slower figures
+    #[arg(long)]
+    fast: bool,
+}
+
+impl Browser {
+    /// The page, built, and the browser; `None` if they are left out.
+    fn find(&self) -> Result<Option<(PathBuf, PathBuf)>> {
+        match self.no_browser {
+            true => Ok(None),
+            false => Ok(Some((
+                page::build(page::profile(self.fast))?,
+                browser::find()?,
+            ))),
+        }
+    }
 }
 
 /// Makes the snapshots, measures, and prints the table.
@@ -69,13 +91,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some(Part::Planning) => return planning(),
         Some(Part::Fleet(options)) => return fleet::measure(options),
         Some(Part::Page { files }) => return page_start::measure(files),
+        Some(Part::Shapes(browser)) => return shapes::measure(browser.find()?.as_ref()),
         None => {}
     }
     let files = snapshots(options)?;
-    let browser = match options.no_browser {
-        true => None,
-        false => Some((page::build(page::profile(options.fast))?, browser::find()?)),
-    };
+    let browser = options.browser.find()?;
     let mut columns = Vec::new();
     for file in &files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -167,8 +187,8 @@ fn make(name: &str, arguments: &[&str]) -> Result<PathBuf> {
 
 fn native(file: &Path) -> Result<Value> {
     let mut bench = cargo();
-    bench.args(["bench", "--quiet", "--package", "vramscope-core"]);
-    last_line(output(bench.args(["--bench", "decode", "--"]).arg(file)))
+    bench.args(["bench", "--quiet", "--package", "vramscope-worker"]);
+    last_line(output(bench.args(["--bench", "open", "--"]).arg(file)))
 }
 
 /// Seconds that CPython's `pickle.load` takes, the best of three; `None` without Python, or if the file is too large.
@@ -196,6 +216,20 @@ fn timeit(mut python: Command, setup: &str, statement: &str) -> Option<f64> {
 fn in_browser(file: &Path, page: &Path, chromium: &Path) -> Result<Value> {
     let mut bench = browser_bench(page, chromium);
     last_line(output(bench.arg("--views").arg(file)))
+}
+
+/// How long the page takes to the first picture, with its stages, the median of three openings.
+fn first_picture(file: &Path, page: &Path, chromium: &Path) -> Result<Value> {
+    let mut bench = browser_bench(page, chromium);
+    let told = output(bench.arg("--first").args([file; 3]));
+    let told = told.context("the benchmark failed; run its command by hand to see why")?;
+    let figures = told.lines().map(serde_json::from_str);
+    let mut figures = figures.collect::<Result<Vec<Value>, _>>()?;
+    figures.sort_by(|one, other| {
+        let ms = |of: &Value| of["paint_ms"].as_f64().unwrap_or(f64::MAX);
+        ms(one).total_cmp(&ms(other))
+    });
+    Ok(figures.swap_remove(figures.len() / 2))
 }
 
 /// The program that measures a built page in a browser.

@@ -91,6 +91,16 @@ enum Command {
         #[command(flatten)]
         target: Target,
     },
+    /// A run with given counts of frames, stacks, devices and others.
+    Shape {
+        #[command(flatten)]
+        shape: scenario::Shape,
+        /// Seed of everything that varies.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        #[command(flatten)]
+        target: Target,
+    },
     /// Many live blocks freed in random order.
     Torture {
         /// Number of blocks live at once.
@@ -156,6 +166,11 @@ fn main() -> io::Result<()> {
             let words = fs::read_to_string(&file).map_err(|error| named(&file, &error))?;
             save(&text::snapshot(&words).map_err(io::Error::other)?, &target)?;
         }
+        Command::Shape {
+            shape,
+            seed,
+            target,
+        } => save(&scenario::shape(&shape, seed), &target)?,
         Command::Torture { live, seed, target } => save(&scenario::torture(live, seed), &target)?,
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Runs that each show one feature.
 //!
 //! Each function returns a consistent [`Snapshot`]; [`ALL`] lists the small ones by name, [`LARGE`] those that are hard
-//! to draw.
+//! to draw, and [`shape()`] makes one with given counts.
 
 mod annotated;
 mod expandable;
@@ -12,6 +12,7 @@ mod large;
 mod multi_device;
 mod oom;
 mod pools;
+mod shape;
 mod state_only;
 mod torture;
 
@@ -24,6 +25,7 @@ pub use large::LARGE;
 pub use multi_device::multi_device;
 pub use oom::oom;
 pub use pools::pools;
+pub use shape::{Shape, shape};
 pub use state_only::state_only;
 pub use torture::torture;
 

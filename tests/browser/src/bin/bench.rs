@@ -41,6 +41,9 @@ struct Arguments {
     /// Measure every view, not only opening and the timeline
     #[arg(long)]
     views: bool,
+    /// Measure only the time until the first picture
+    #[arg(long, conflicts_with_all = ["views", "memory"])]
+    first: bool,
     /// Measure how soon the page accepts a file, in a separate line before those of the files
     #[arg(long)]
     start: bool,
@@ -97,6 +100,11 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         .iter()
         .find(|mark| mark.name == PAINTED)
         .unwrap_or(&painted);
+    let paint_ms = first.time_ms - load.time_ms;
+    let stages = stages(&marks, first.time_ms);
+    if arguments.first {
+        return Ok(json!({"file": file, "paint_ms": paint_ms, "stages": stages}));
+    }
     let loading_block_ms = longest_block_ms(&mut page, load.time_ms)?;
     let held = chromium.memory();
     page.wait_until_settled(PATIENCE)?;
@@ -111,8 +119,8 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
         "file_bytes": file_bytes,
         "events": first.detail["events"],
         "allocations": first.detail["allocations"],
-        "paint_ms": first.time_ms - load.time_ms,
-        "stages": stages(&marks, first.time_ms),
+        "paint_ms": paint_ms,
+        "stages": stages,
         "read_ms": opened.map(|mark| mark.detail["read_ms"].clone()),
         "wasm_bytes": opened.map(|mark| mark.detail["worker_bytes"].clone()),
         "process_bytes": held.page_bytes.saturating_sub(idle.page_bytes),

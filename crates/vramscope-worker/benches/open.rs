@@ -1,4 +1,4 @@
-//! Times decoding and pairing of given files: `cargo bench -p vramscope-core --bench decode -- FILE…`.
+//! Times what a file needs until its first picture can be drawn: `cargo bench -p vramscope-worker --bench open -- FILE…`.
 //!
 //! Prints one line of JSON per file, which `cargo xtask bench` reads. Each file is read several times and the median
 //! printed, because other programs run on the machine, too.
@@ -12,10 +12,10 @@ use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use serde_json::json;
-use vramscope_core::analysis::time::history::History;
+use serde_json::{Value, json};
 use vramscope_core::open::{Options, decode_with};
 use vramscope_core::{Limits, Snapshot};
+use vramscope_worker::Native;
 
 /// Times each file is read; fewer for large ones.
 const ROUNDS: usize = 5;
@@ -33,30 +33,39 @@ fn main() {
 fn measure(path: &str) {
     let file_bytes = fs::metadata(path).unwrap().len();
     let rounds = if file_bytes > LARGE_BYTES { 1 } else { ROUNDS };
-    let (mut decode_s, mut pair_s) = (Vec::new(), Vec::new());
-    let (mut events, mut allocations) = (0, 0);
+    let (mut decode_s, mut pair_s, mut facts_s) = (Vec::new(), Vec::new(), Vec::new());
+    let mut shape = Value::Null;
+    let mut most_bytes = None;
     for _ in 0..rounds {
         let start = Instant::now();
         let snapshot = read(path, file_bytes);
         decode_s.push(start.elapsed().as_secs_f64());
         let start = Instant::now();
-        let devices = snapshot.devices().into_iter();
-        allocations = devices
-            .map(|device| History::of(&snapshot, device).allocations.len())
-            .sum();
+        let opened = Native::new(snapshot);
         pair_s.push(start.elapsed().as_secs_f64());
-        events = snapshot.events.len();
+        most_bytes = most_bytes.or_else(peak_bytes);
+        let start = Instant::now();
+        let facts = opened.opened("");
+        facts_s.push(start.elapsed().as_secs_f64());
+        let recording = opened.recording();
+        shape = json!({
+            "events": facts.file.events,
+            "allocations": recording.histories.iter().map(|of| of.allocations.len()).sum::<usize>(),
+            "stacks": facts.file.stacks,
+            "frames": recording.snapshot.frames.len(),
+            "text_bytes": recording.snapshot.strings.heap_bytes(),
+        });
     }
     println!(
         "{}",
         json!({
             "file": path,
             "file_bytes": file_bytes,
-            "events": events,
-            "allocations": allocations,
+            "shape": shape,
             "decode_s": median(decode_s),
             "pair_s": median(pair_s),
-            "peak_bytes": peak_bytes(),
+            "facts_s": median(facts_s),
+            "peak_bytes": most_bytes,
         })
     );
 }
