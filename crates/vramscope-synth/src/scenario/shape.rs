@@ -193,7 +193,10 @@ fn stacks(shape: &Shape, rng: &mut Rng) -> StackBook {
             let walked = (0..fresh).map(|at| (stack * fresh + at) % half);
             frames.extend(walked.map(|number| of[number as usize]));
             // Low numbers more often than high ones.
-            let shared = (fresh..depth).map(|_| rng.below(rng.below(u64::from(half)) + 1));
+            let shared = (fresh..depth).map(|_| {
+                let most = rng.below(u64::from(half)) + 1;
+                rng.below(most)
+            });
             frames.extend(shared.map(|number| of[number as usize]));
         }
         book.table.add_stack(frames);
