@@ -52,7 +52,7 @@ impl Opened {
         let has_more = |facts: &DeviceFacts| {
             let has_timeline = facts.has_trace && facts.allocations > 0;
             !has_timeline
-                || facts.ooms > 0
+                || facts.ooms.is_some_and(|failed| failed > 0)
                 || facts.lines.capacity.is_some()
                 || facts.lines.has_pools
         };
@@ -130,7 +130,8 @@ pub struct DeviceFacts {
     /// Height of the best packing in bytes, once the page knows one; 0 until then.
     pub packing_bytes: u64,
     pub lines: LineFacts,
-    pub ooms: u64,
+    /// Number of failed requests; `None` if the file would not record one.
+    pub ooms: Option<u64>,
     /// What colours stand for until the user chooses.
     pub colour_by: ColourBy,
     /// The same for segments.

@@ -65,7 +65,9 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
         lines: LineFacts::of(*device),
         // The cast saturates.
         map_bytes: device.map_lanes().y_end() as u64,
-        ooms: device.oom_moments().len() as u64,
+        ooms: device
+            .tells_failures()
+            .then(|| device.oom_moments().len() as u64),
         segments_colour_by: colour::usual_of_segments(*device),
         notes,
         device: history.device,

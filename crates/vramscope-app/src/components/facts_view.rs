@@ -55,7 +55,7 @@ pub(super) fn FactsView(props: &FactsViewProps) -> Html {
                 <td title={facts.most_reserved_bytes.map(sentences::exact_bytes)}>{ sentences::peak_reserved(facts) }</td>
                 if has_trace {
                     <td title={sentences::exact_bytes(facts.final_bytes)}>{ display::bytes(facts.final_bytes) }</td>
-                    <td>{ display::count(facts.ooms) }</td>
+                    <td>{ sentences::known_count(facts.ooms) }</td>
                 }
             </tr>
         }

@@ -41,7 +41,11 @@ pub(super) struct ViewProps {
 impl ViewProps {
     /// A line that says what the figures of `view` are of, although something is searched for.
     pub(super) fn scope_note(&self, view: ViewKind) -> Html {
-        let has_failed = self.file.facts().is_some_and(|facts| facts.ooms > 0);
+        let has_failed = self
+            .file
+            .facts()
+            .and_then(|facts| facts.ooms)
+            .is_some_and(|failed| failed > 0);
         let text = sentences::scope(view, &self.search, has_failed);
         html! { { for text.map(|text| html! { <p class="note-line">{ text }</p> }) } }
     }

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 use vramscope_protocol::views::compare::{Compared, Profile};
 use vramscope_view::display;
 
+use super::sentences;
+
 /// A figure on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FigureRow {
@@ -75,8 +77,20 @@ pub fn all(compared: &Compared) -> Vec<FigureRow> {
             b.segment_allocs,
         ),
         count("cudaFree and unmappings", a.segment_frees, b.segment_frees),
-        count("out of memory", a.ooms, b.ooms),
+        known_count("out of memory", a.ooms, b.ooms),
     ]
+}
+
+/// A number that the files may not tell.
+fn known_count(name: &'static str, before: Option<u64>, after: Option<u64>) -> FigureRow {
+    match (before, after) {
+        (Some(before), Some(after)) => count(name, before, after),
+        _ => plain(
+            name,
+            sentences::known_count(before),
+            sentences::known_count(after),
+        ),
+    }
 }
 
 /// Bytes that the files may not tell.

@@ -160,7 +160,8 @@ impl Tab {
     pub fn ooms(&self) -> u64 {
         let file = self.ready();
         file.map_or(0, |file| {
-            file.opened.devices.iter().map(|facts| facts.ooms).sum()
+            let known = file.opened.devices.iter().filter_map(|facts| facts.ooms);
+            known.sum()
         })
     }
 

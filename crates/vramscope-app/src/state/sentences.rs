@@ -335,6 +335,12 @@ pub fn peak_reserved(facts: &DeviceFacts) -> String {
     known.map_or_else(|| "unknown".to_owned(), display::bytes)
 }
 
+/// A number that the file may not tell.
+#[must_use]
+pub fn known_count(known: Option<u64>) -> String {
+    known.map_or_else(|| "unknown".to_owned(), display::count)
+}
+
 /// A device's numbers: rows of name and value.
 #[must_use]
 pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
@@ -364,8 +370,8 @@ pub fn device_rows(facts: &DeviceFacts) -> Vec<(&'static str, String)> {
         rows.push(("Recorded for", display::duration(to - from)));
         rows.push(("From", display::date_time(from)));
     }
-    if facts.ooms > 0 {
-        rows.push(("Out of memory", count_of(facts.ooms, "time", "times")));
+    if let Some(times @ 1..) = facts.ooms {
+        rows.push(("Out of memory", count_of(times, "time", "times")));
     }
     rows
 }

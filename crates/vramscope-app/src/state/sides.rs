@@ -268,7 +268,7 @@ pub fn cards(tabs: &[Rc<Tab>]) -> Vec<DeviceCard> {
                 peak_bytes: facts.peak_bytes,
                 peak_reserved: sentences::peak_reserved(facts),
                 top_bytes: facts.peak_bytes.max(facts.peak_reserved_bytes),
-                ooms: facts.ooms,
+                ooms: facts.ooms.unwrap_or(0),
             })
             .collect();
         // By number, as ranks are looked for by their number.

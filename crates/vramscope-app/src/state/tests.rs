@@ -141,7 +141,7 @@ fn opened() -> Opened {
         },
         map_bytes: 0,
         packing_bytes: 0,
-        ooms: 0,
+        ooms: Some(0),
         colour_by: ColourBy::CallSite,
         segments_colour_by: ColourBy::Size,
         notes: vec![note("of the device")],

@@ -139,9 +139,9 @@ fn event_facts(part: &mut Part, device: &Device<'_>, moment: u32) {
         "operator",
         Cell::or_none(operator, Cell::Text),
     );
-    let changes = [row.active_change_bytes, row.reserved_change_bytes];
-    let [active, reserved] = changes.map(Cell::BytesChange);
-    part.fact("live_change_bytes", "", active);
+    let live = Cell::BytesChange(row.active_change_bytes);
+    part.fact("live_change_bytes", "", live);
+    let reserved = Cell::or_none(row.reserved_change_bytes, Cell::BytesChange);
     part.fact("reserved_change_bytes", "", reserved);
 }
 

@@ -220,7 +220,7 @@ fn device_facts(part: &mut Part, of: &DeviceSummary) {
     part.line("by action", words::actions(of));
     part.fact("start_us", "", time(span.map(|span| span.start_us)));
     part.fact("end_us", "", time(span.map(|span| span.end_us)));
-    part.fact("ooms", "", Cell::Number(of.ooms));
+    part.fact("ooms", "", Cell::or_none(of.ooms, Cell::Number));
     let allocations = Cell::Number(of.allocations);
     part.fact_with(
         "allocations",

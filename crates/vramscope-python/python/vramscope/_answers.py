@@ -81,7 +81,7 @@ class _Event(Part, total=False):
     event_call_site: str
     event_operator: Optional[str]
     live_change_bytes: int
-    reserved_change_bytes: int
+    reserved_change_bytes: Optional[int]
     stack: List[Frame]
     segments: List[SegmentGroup]
 

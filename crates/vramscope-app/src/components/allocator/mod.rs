@@ -56,7 +56,7 @@ pub(super) fn AllocatorView(props: &ViewProps) -> Html {
             }
             <div class={classes!("state-panes", (!has_trace).then_some("state-only"))}>
                 if has_trace { <Events session={props.session.clone()} look={props.look.clone()} {moment} {last}
-                    has_search={props.look.filter.is_some()} ooms={facts.map_or(0, |facts| facts.ooms)}
+                    has_search={props.look.filter.is_some()} ooms={facts.and_then(|facts| facts.ooms).unwrap_or(0)}
                     pinned={props.view.details.clone()} /> }
                 <StatePicture session={props.session.clone()} look={props.look.clone()} {moment} {last}
                     pinned={props.view.pinned()} choices={props.choices.allocator.clone()}

@@ -170,7 +170,7 @@ fn trouble(found: &Overview) -> Tile {
     let retries = found.releases.for_request.runs;
     Tile {
         name: "Failed requests",
-        value: display::count(found.ooms),
+        value: sentences::known_count(found.ooms),
         exact: String::new(),
         remark: html! { match retries {
             _ if found.allocator == AllocatorKind::Driver => "by the driver".to_owned(),

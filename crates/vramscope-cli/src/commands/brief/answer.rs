@@ -501,7 +501,7 @@ fn next(
             next.push(command);
         }
     };
-    if overview.ooms > 0 {
+    if overview.has_failed() {
         add(format!("vramscope oom {file}{only} --last 1"));
     }
     for cause in overview.causes.iter().take(3) {

@@ -191,10 +191,13 @@ fn figure_table(part: &mut Part, before: &Figures, after: &Figures) {
         let cells = [before, after].map(|bytes| Cell::or_none(bytes, Cell::Bytes));
         (before != after).then(|| row(change, cells, figure))
     };
-    let number = |figure: &str, of: fn(&Figures) -> u64| {
+    let number = |figure: &str, of: fn(&Figures) -> Option<u64>| {
         let (before, after) = (of(before), of(after));
-        let change = Cell::NumberChange(delta(before, after));
-        let cells = [Cell::Number(before), Cell::Number(after)];
+        let change = before.zip(after);
+        let change = Cell::or_none(change, |(before, after)| {
+            Cell::NumberChange(delta(before, after))
+        });
+        let cells = [before, after].map(|count| Cell::or_none(count, Cell::Number));
         (before != after).then(|| row(change, cells, figure))
     };
     let durations = [before.duration_us, after.duration_us];
@@ -203,15 +206,17 @@ fn figure_table(part: &mut Part, before: &Figures, after: &Figures) {
         row(Cell::None, cells, "duration")
     });
     let rows = [
-        number("event compared", |side| side.moment.into()),
+        number("event compared", |side| Some(side.moment.into())),
         known("reserved then", |side| side.reserved_bytes),
         bytes("peak", |side| side.peak_active_bytes),
         known("highest reserved", |side| side.peak_reserved_bytes),
         number("failed requests", |side| side.ooms),
-        number("events", |side| side.events),
-        number("allocations", |side| side.allocations),
-        number("segments made or mapped", |side| side.segment_allocs),
-        number("segments freed or unmapped", |side| side.segment_frees),
+        number("events", |side| Some(side.events)),
+        number("allocations", |side| Some(side.allocations)),
+        number("segments made or mapped", |side| Some(side.segment_allocs)),
+        number("segments freed or unmapped", |side| {
+            Some(side.segment_frees)
+        }),
         duration,
     ];
     let rows = rows.into_iter().flatten().collect();

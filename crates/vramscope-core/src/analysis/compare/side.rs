@@ -104,8 +104,8 @@ pub struct Figures {
     pub segment_allocs: u64,
     /// Number of `segment_free` and `segment_unmap` events.
     pub segment_frees: u64,
-    /// Number of failed requests.
-    pub ooms: u64,
+    /// Number of failed requests; `None` if the file would not record one.
+    pub ooms: Option<u64>,
 }
 
 /// A tree of call paths, in columns. Row 0 is the root. Nodes come after their parents.
@@ -558,6 +558,6 @@ pub fn figures(device: Device<'_>, moment: u32) -> Figures {
         phase_peaks: device.phases().peaks(history),
         segment_allocs: count(MarkerKind::SegmentAlloc) + count(MarkerKind::SegmentMap),
         segment_frees: count(MarkerKind::SegmentFree) + count(MarkerKind::SegmentUnmap),
-        ooms: device.failed_requests().len() as u64,
+        ooms: device.failures(),
     }
 }

@@ -147,6 +147,13 @@ impl<'a> Device<'a> {
         self.history.has_trace() && profile.is_none_or(|it| it.kind == ProfileKind::Trace)
     }
 
+    /// Number of [failed requests](Self::failed_requests); `None` if the file would not record one.
+    #[must_use]
+    pub fn failures(self) -> Option<u64> {
+        self.tells_failures()
+            .then(|| self.failed_requests().len() as u64)
+    }
+
     /// Whether the file records the reserved memory at each moment.
     #[must_use]
     pub fn is_reserved_known(self) -> bool {

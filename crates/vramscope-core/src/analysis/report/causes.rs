@@ -480,10 +480,10 @@ fn too_much_live(
 }
 
 fn when(overview: &Overview) -> &'static str {
-    match (overview.has_trace, overview.ooms) {
+    match (overview.has_trace, overview.has_failed()) {
         (false, _) => "at the dump",
-        (true, 0) => "at the peak",
-        (true, _) => "when it failed",
+        (true, false) => "at the peak",
+        (true, true) => "when it failed",
     }
 }
 

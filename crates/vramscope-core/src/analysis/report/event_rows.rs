@@ -41,8 +41,8 @@ pub struct EventRow {
     pub site: CallSiteId,
     /// Change of active bytes by the event.
     pub active_change_bytes: i64,
-    /// Change of reserved bytes by the event.
-    pub reserved_change_bytes: i64,
+    /// Change of reserved bytes by the event; `None` if the file does not record them.
+    pub reserved_change_bytes: Option<i64>,
 }
 
 impl EventRow {
@@ -97,10 +97,10 @@ fn row(device: Device<'_>, number: u32) -> EventRow {
         stream: snapshot.contexts.get(event.context).stream,
         site: device.call_sites().of_stack(event.stack),
         active_change_bytes: change(before.unwrap_or(0), after.unwrap_or(0)),
-        reserved_change_bytes: change(
-            history.reserved_bytes(number),
-            history.reserved_bytes(number + 1),
-        ),
+        reserved_change_bytes: device.is_reserved_known().then(|| {
+            let after = history.reserved_bytes(number + 1);
+            change(history.reserved_bytes(number), after)
+        }),
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(all.len(), 6);
         assert_eq!(all[3].since_start_us, None);
         let changes: Vec<_> = all.iter().map(|row| row.reserved_change_bytes).collect();
-        assert_eq!(changes, [2048, 0, 0, 0, 0, -2048]);
+        assert_eq!(changes, [2048, 0, 0, 0, 0, -2048].map(Some));
     }
 
     #[test]

@@ -156,8 +156,8 @@ pub struct Overview {
     pub segments: SegmentsKnown,
     /// Segments obtained from CUDA and released to it.
     pub releases: Releases,
-    /// Number of failed requests.
-    pub ooms: u64,
+    /// Number of failed requests; `None` if the file would not record one.
+    pub ooms: Option<u64>,
     /// Whether the file is damaged or contradicts itself, see [`Warnings::damage`](crate::model::Warnings::damage).
     pub is_damaged: bool,
     /// The findings, sorted by severity, then by bytes.
@@ -180,12 +180,18 @@ pub struct Bar {
 }
 
 impl Overview {
+    /// Whether a request is known to have failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.ooms.is_some_and(|failed| failed > 0)
+    }
+
     /// The device in one sentence: the cause with its place, bytes and the helpful setting or, without any problem, the
     /// roles at its peak.
     #[must_use]
     pub fn verdict(&self) -> String {
         let cause = self.causes.first();
-        let is_wrong = |cause: &&Cause| self.ooms > 0 || cause.class != CauseClass::TooMuchLive;
+        let is_wrong = |cause: &&Cause| self.has_failed() || cause.class != CauseClass::TooMuchLive;
         match (cause.filter(is_wrong), self.roles.sentence(), cause) {
             (Some(cause), _, _) | (None, None, Some(cause)) => cause.sentence(),
             (None, Some(made_of), Some(cause)) => cause.told(made_of.trim_end_matches('.')),
@@ -264,7 +270,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     let at_peak = gap_at(history.peak_moment);
     let at_reserved_peak = gap_at(reserved_peak);
     let at_end = gap_at(history.event_count);
-    let (ooms, last) = failures(device);
+    let last = last_failure(device);
     let segments = SegmentsKnown::judged_by(device, &[at_peak, at_reserved_peak, at_end]);
     let releases = releases(device.snapshot(), history);
     let config = AllocatorConfig::of(device.snapshot());
@@ -292,7 +298,7 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         peak_site_count: peak_site_count(device),
         steps,
         steps_left_out,
-        ooms,
+        ooms: device.failures(),
         is_damaged: device.snapshot().warnings.damage().next().is_some(),
         segments,
         findings: findings(Material {
@@ -401,10 +407,9 @@ pub fn reserved_peak(history: &History) -> u32 {
 }
 
 /// The number of failed requests, and the moment after the last one with its arena.
-fn failures(device: Device<'_>) -> (u64, Option<(u32, Arena)>) {
+fn last_failure(device: Device<'_>) -> Option<(u32, Arena)> {
     let (snapshot, history) = (device.snapshot(), device.history);
-    let moments = device.failed_requests();
-    let last = moments.last().map(|&moment| {
+    device.failed_requests().last().map(|&moment| {
         let event = snapshot
             .events
             .get(EventId(history.first_event + moment - 1));
@@ -417,6 +422,5 @@ fn failures(device: Device<'_>) -> (u64, Option<(u32, Arena)>) {
                 stream: context.stream,
             },
         )
-    });
-    (moments.len() as u64, last)
+    })
 }

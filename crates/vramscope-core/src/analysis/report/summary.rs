@@ -69,8 +69,8 @@ pub struct DeviceSummary {
     pub state: StateSummary,
     /// Its memory pools. Empty before torch 2.1.
     pub pools: PoolLines,
-    /// Number of failed requests.
-    pub ooms: u64,
+    /// Number of failed requests; `None` if the file would not record one.
+    pub ooms: Option<u64>,
 }
 
 /// Number of events with an action.
@@ -203,7 +203,7 @@ pub fn device_summary(device: Device<'_>) -> DeviceSummary {
     DeviceSummary {
         device: history.device,
         events: u64::from(history.event_count),
-        ooms: count_of(&events_by_action, "oom"),
+        ooms: device.failures(),
         events_by_action,
         allocations: table.len() as u64,
         allocations_before_recording,
@@ -231,13 +231,6 @@ pub fn device_summary(device: Device<'_>) -> DeviceSummary {
         ),
         pools: pool_lines(device),
     }
-}
-
-fn count_of(counts: &[ActionCount], action: &str) -> u64 {
-    counts
-        .iter()
-        .find(|entry| entry.action == action)
-        .map_or(0, |entry| entry.count)
 }
 
 fn events_by_action(snapshot: &Snapshot, history: &History) -> Vec<ActionCount> {

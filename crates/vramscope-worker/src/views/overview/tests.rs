@@ -24,7 +24,7 @@ fn an_oom_comes_first_and_its_bar_adds_up() {
         "../../../../../tests/fixtures/torch-2.15.0/oom_after.pickle"
     ));
     let found = device(&document);
-    assert_eq!((found.ooms, found.segments), (1, SegmentsKnown::Real));
+    assert_eq!((found.ooms, found.segments), (Some(1), SegmentsKnown::Real));
     assert_eq!(found.findings[0].kind, FindingKind::OutOfMemory);
     assert!(!found.findings[0].figures.is_empty() && !found.findings[0].tables.is_empty());
     let bars = found.bars();

@@ -102,7 +102,7 @@ fn healthy() -> String {
 fn a_healthy_run_has_no_findings() {
     let found = of_story(&healthy());
     assert_eq!(kinds(&found), [FindingKind::NoGrowth]);
-    assert!(is_calm(&found.findings) && found.ooms == 0);
+    assert!(is_calm(&found.findings) && found.ooms == Some(0));
 }
 
 #[test]
@@ -531,7 +531,7 @@ fn sizes_beyond_all_numbers_are_no_panic() {
         segment(1 << 60)
     );
     let recording = Recording::of(decode(json.as_bytes()).unwrap());
-    assert_eq!(overview(recording.device(0).unwrap(), 3).ooms, 2);
+    assert_eq!(overview(recording.device(0).unwrap(), 3).ooms, Some(2));
 }
 
 mod captured;
