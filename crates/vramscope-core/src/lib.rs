@@ -9,7 +9,7 @@
 //!
 //! # Words
 //! As PyTorch's caching allocator uses them:
-//! - *segment*: memory held from CUDA by one `cudaMalloc`, or one contiguous mapped range of an
+//! - *segment*: memory held from the device by one `cudaMalloc`, or one contiguous mapped range of an
 //!   expandable segment. The sum of segments is *reserved*.
 //! - *block*: a piece of a segment, in use (*allocated*), *pending free* (freed by the program while
 //!   another stream may still use it) or *inactive* (free, cached). Allocated and pending free

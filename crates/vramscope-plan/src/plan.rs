@@ -106,7 +106,7 @@ pub enum StepKind {
     Separation,
     /// Buffers cannot be moved, so free memory may be in pieces too small to use.
     Placement,
-    /// The allocator decides without knowing the future, takes memory from CUDA in large pieces and keeps it.
+    /// The allocator decides without knowing the future, takes memory from the device in large pieces and keeps it.
     Caching,
     /// The allocator had cached memory from before the recording.
     Before,

@@ -17,7 +17,7 @@ const LEAST_AGREEMENT: f64 = 0.95;
 pub struct ModelError {
     /// Peak of the bytes really reserved.
     pub reserved_bytes: u64,
-    /// The model's peak when it starts from the recorded state. If nothing was obtained from CUDA since, it equals the
+    /// The model's peak when it starts from the recorded state. If nothing was obtained from the device since, it equals the
     /// recorded peak by construction.
     pub modelled_bytes: u64,
     /// `modelled_bytes` minus `reserved_bytes`.
@@ -104,7 +104,7 @@ pub(super) fn from_start(error: ModelError, check: &Check) -> String {
     let off = off(error.error_bytes, error.share());
     let is_trivial = check.segment_events.recorded == 0 && check.extra_segment_events == 0;
     match error.error_bytes {
-        0 if is_trivial => "Beginning with the recorded segments, it is exactly the measured one. That proves little, as nothing was obtained from CUDA meanwhile.".to_owned(),
+        0 if is_trivial => "Beginning with the recorded segments, it is exactly the measured one. That proves little, as nothing was obtained from the device meanwhile.".to_owned(),
         0 => "Beginning with the recorded segments, it is exactly the measured one.".to_owned(),
         _ => format!("Beginning with the recorded segments, it is {off} the measured one."),
     }

@@ -250,7 +250,7 @@ impl Words<'_> {
                 " A model of it, beginning empty, refuses requests that were served, so that what it needs is not known."
             }
             ..0 => {
-                " Here it even needs less: memory that went back to CUDA in between served another pool or stream."
+                " Here it even needs less: memory that went back to the device in between served another pool or stream."
             }
             _ => " This is what a model of it needs, beginning empty, with this file's settings.",
         };
@@ -274,7 +274,7 @@ impl Words<'_> {
             return (why.to_owned(), advice.to_owned());
         }
         let why = "Memory that the allocator held beyond that: freed memory that it keeps, in pieces or unused. Only a model of it can tell these parts apart.";
-        let advice = "Where free memory lies, and what keeps it from going back to CUDA: see Allocator on the page, or the command vramscope fragmentation.";
+        let advice = "Where free memory lies, and what keeps it from going back to the device: see Allocator on the page, or the command vramscope fragmentation.";
         (why.to_owned(), advice.to_owned())
     }
 

@@ -1,6 +1,6 @@
 //! CUDA's libraries without a GPU: just enough for PyTorch's own allocator to behave as on a card.
 //!
-//! The allocator asks CUDA for address ranges, streams and events, and never touches the memory. So segments, blocks,
+//! The allocator asks the device for address ranges, streams and events, and never touches the memory. So segments, blocks,
 //! traces, stacks and the pickling are torch's own, on any machine. Kernels and copies on the device do nothing; data
 //! copied to the host is invented (`memory`). Where torch allocates as much as a library asks for, the amount is
 //! invented too, and set by whoever starts the program: nothing here knows a card.

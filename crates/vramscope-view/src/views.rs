@@ -130,7 +130,7 @@ impl ViewKind {
         match self {
             Self::Overview => "What is wrong, and what held the memory?",
             Self::Timeline => "What was allocated when?",
-            Self::Segments => "What was reserved from CUDA when?",
+            Self::Segments => "What was reserved from the device when?",
             Self::Map => "Where did everything lie? How did memory fragment?",
             Self::Allocator => "What did the allocator hold at one event?",
             Self::Flame => "Which code holds the memory?",

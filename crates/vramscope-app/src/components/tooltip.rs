@@ -32,7 +32,7 @@ pub(super) fn Tooltip(props: &TooltipProps) -> Html {
         } => free_range(*address, *bytes, segment),
         HitOn::Unmapped { address } => html! {
             <p><span class="mono">{ display::address(*address) }</span>
-                <span class="muted">{ " · not held from CUDA at this moment" }</span></p>
+                <span class="muted">{ " · not held from the device at this moment" }</span></p>
         },
     };
     html! { <div class="tooltip" role="tooltip" style={position(props.at, props.room)}>{ content }</div> }

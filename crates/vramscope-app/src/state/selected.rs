@@ -95,17 +95,17 @@ impl Places {
         self.range.unwrap_or((0, self.end))
     }
 
-    /// `reserved at event 12`, `taken from CUDA in the range`: the same of pieces of segments.
+    /// `reserved at event 12`, `taken from the device in the range`: the same of pieces of segments.
     #[must_use]
     pub fn words_of_segments(&self, selection: Selection) -> String {
         match selection {
             Selection::All => "all".to_owned(),
             Selection::LiveAt(_) => self.words(selection).replacen("live", "reserved", 1),
-            Selection::AllocatedIn(_) => "taken from CUDA in the range".to_owned(),
+            Selection::AllocatedIn(_) => "taken from the device in the range".to_owned(),
             Selection::RetainedFrom(_) => {
-                "taken from CUDA in the range and still held at its end".to_owned()
+                "taken from the device in the range and still held at its end".to_owned()
             }
-            Selection::FreedIn(_) => "given back to CUDA in the range".to_owned(),
+            Selection::FreedIn(_) => "given back to the device in the range".to_owned(),
         }
     }
 

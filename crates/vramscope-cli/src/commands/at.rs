@@ -195,7 +195,7 @@ fn state(part: &mut Part, device: &Device<'_>, grouping: Grouping, moment: u32) 
         "largest_free_bytes",
         "largest free",
         known(gap.largest_free_anywhere_bytes),
-        "a larger request needs new memory from CUDA",
+        "a larger request needs new memory from the device",
     );
     live_table(part, device, grouping, moment);
     if are_known {

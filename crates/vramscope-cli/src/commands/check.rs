@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// The most requested bytes that were live at once, pending frees included: 70GiB, or a card's name such as h100
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_capacity)]
     max_peak: Option<Size>,
-    /// The most bytes that were reserved from CUDA (segments) at once
+    /// The most bytes that were reserved from the device (segments) at once
     #[arg(long, help_heading = BUDGETS_HEADING, value_name = "SIZE", value_parser = parse_capacity)]
     max_reserved: Option<Size>,
     /// How much more is live at the end of each training step: the median of the slopes between all pairs of whole

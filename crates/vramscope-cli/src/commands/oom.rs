@@ -311,7 +311,7 @@ fn retries(part: &mut Part, failures: &Failures<'_>) {
         Cell::Number(rows.len() as u64),
         match rows.len() {
             0 => "",
-            _ => "requests served only after cached memory was given back to CUDA",
+            _ => "requests served only after cached memory was given back to the device",
         },
     );
     part.fact(

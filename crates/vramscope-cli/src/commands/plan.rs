@@ -30,7 +30,7 @@ use crate::subject::{Device, Subject};
 ///   best packing         placed as well as can be with all lives known, without moving anything
 ///   allocator model      PyTorch's allocator, replayed with the file's own settings, from empty, and from what
 ///                        it held when the recording began
-///   measured             what the file says was held from CUDA
+///   measured             what the file says was held from the device
 ///
 /// A buffer lives from its alloc to its free_completed. What other settings of the allocator would do comes after
 /// that; `vramscope what-if` tries settings of your own. A snapshot does not say in which other orders the program

@@ -1,4 +1,4 @@
-//! Segments as the final snapshot lists them: memory the allocator holds from CUDA.
+//! Segments as the final snapshot lists them: memory the allocator holds from the device.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub struct Segment {
     pub device: i32,
     /// Start address.
     pub address: u64,
-    /// Bytes held from CUDA: for an expandable segment, of this contiguous mapped range.
+    /// Bytes held from the device: for an expandable segment, of this contiguous mapped range.
     pub total_size: u64,
     /// Bytes of blocks in use, as stated in the file.
     pub allocated_size: Option<u64>,
@@ -42,7 +42,7 @@ pub struct Segment {
     pub pool: Option<PoolId>,
     /// Since torch 2.1.
     pub is_expandable: Option<bool>,
-    /// The stack of the request for which the allocator got the segment from CUDA.
+    /// The stack of the request for which the allocator got the segment from the device.
     pub stack: StackId,
     /// Its blocks in address order: rows of the block table.
     pub blocks: Range<u32>,

@@ -89,7 +89,7 @@ pub(super) const FIELDS: [Field; 19] = [
     field(
         "reserved_bytes",
         Kind::Bytes,
-        "bytes reserved from CUDA after it",
+        "bytes reserved from the device after it",
     ),
 ];
 

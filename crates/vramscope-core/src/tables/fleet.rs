@@ -389,7 +389,7 @@ const FAILURES: [Field; 9] = [
     field(
         "requested_bytes",
         Kind::Bytes,
-        "the size that was asked of CUDA",
+        "the size that was asked of the device",
     ),
     field(
         "device_free_bytes",

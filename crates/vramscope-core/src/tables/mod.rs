@@ -217,7 +217,7 @@ pub enum Table {
     Stacks,
     /// Named ranges.
     Annotations,
-    /// Memory held from CUDA during the recording, in pieces.
+    /// Memory held from the device during the recording, in pieces.
     Segments,
     /// The blocks of the segments at the end.
     Blocks,
@@ -258,7 +258,7 @@ impl Table {
             Self::Frames => "a distinct frame",
             Self::Stacks => "a frame of a distinct stack",
             Self::Annotations => "a named range; its events are from_event < event <= to_event",
-            Self::Segments => "a range of memory reserved from CUDA",
+            Self::Segments => "a range of memory reserved from the device",
             Self::Blocks => "a block of a segment at the end of the recording",
         }
     }

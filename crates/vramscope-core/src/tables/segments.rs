@@ -1,4 +1,4 @@
-//! Memory held from CUDA during the recording, in pieces. The pieces at a moment add up to the reserved bytes. A plain
+//! Memory held from the device during the recording, in pieces. The pieces at a moment add up to the reserved bytes. A plain
 //! segment is one piece, an expandable one has a piece per mapping.
 
 use super::{Field, Kind, Value, Write, field};

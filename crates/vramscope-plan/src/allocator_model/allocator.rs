@@ -73,7 +73,7 @@ pub(super) struct Allocator {
     pub(super) given_up: BTreeSet<(PoolId, bool, u32)>,
     /// The highest `order` of a block.
     pub(super) last_order: u32,
-    /// Bytes held from CUDA.
+    /// Bytes held from the device.
     pub(super) reserved: Reserved,
     /// Bytes of allocated blocks.
     pub(super) active: u64,
@@ -149,7 +149,7 @@ impl Allocator {
         Some(self.hand_out(found, request, asked))
     }
 
-    /// Obtains memory from CUDA. If there is not enough, it returns cached memory and tries again.
+    /// Obtains memory from the device. If there is not enough, it returns cached memory and tries again.
     fn obtain(&mut self, request: Request, driver: &mut impl Driver) -> Option<u32> {
         if self.settings.collects_garbage() {
             self.collect_garbage(driver);

@@ -65,7 +65,7 @@ impl Agreement {
 pub enum Difference {
     /// The model took another free block.
     OtherBlock,
-    /// Only one of the two obtained memory from CUDA, or they obtained different memory.
+    /// Only one of the two obtained memory from the device, or they obtained different memory.
     OtherSegments,
     /// The two returned different segments or pages to CUDA.
     OtherRelease,

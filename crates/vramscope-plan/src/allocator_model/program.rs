@@ -1,7 +1,7 @@
 //! The program's own actions, separated from those of the allocator: requests, frees, `empty_cache()`.
 //!
 //! A trace shows that segments were returned to CUDA, but not why. Stacks are conclusive: they contain `empty_cache`, or
-//! they equal the stack of the following request. Without stacks, a release directly before memory is obtained from CUDA, or
+//! they equal the stack of the following request. Without stacks, a release directly before memory is obtained from the device, or
 //! before a request fails, is assumed to serve that request. All others are assumed to be the program's `empty_cache()`.
 
 use vramscope_core::analysis::memory::releases::stacks_of_empty_cache;

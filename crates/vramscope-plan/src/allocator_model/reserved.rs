@@ -1,11 +1,11 @@
-//! Bytes held from CUDA, in total and by pool and stream.
+//! Bytes held from the device, in total and by pool and stream.
 
 use std::collections::HashMap;
 
 use vramscope_core::analysis::memory::gap::Arena;
 use vramscope_core::sorting::SortFew;
 
-/// Bytes held from CUDA. Every change takes constant time, however many pools and streams there are.
+/// Bytes held from the device. Every change takes constant time, however many pools and streams there are.
 #[derive(Default)]
 pub(super) struct Reserved {
     /// Total over pools and streams.

@@ -327,7 +327,7 @@ class Snapshot:
         return self.table("annotations", device)
 
     def segments(self, device: Optional[int] = None) -> Table:
-        """A row per range of memory reserved from CUDA, from ``alloc_event`` to ``free_event``."""
+        """A row per range of memory reserved from the device, from ``alloc_event`` to ``free_event``."""
         return self.table("segments", device)
 
     def blocks(self, device: Optional[int] = None) -> Table:

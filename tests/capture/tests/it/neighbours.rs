@@ -249,7 +249,7 @@ fn threads_of_the_driver() {
     );
 }
 
-/// A program's own `malloc`, as in a tool that allocates from CUDA, is not called by the recorder.
+/// A program's own `malloc`, as in a tool that allocates from the device, is not called by the recorder.
 #[test]
 fn the_programs_allocator_is_its_own() {
     const MALLOC: &str = r#"

@@ -43,7 +43,7 @@ pub(super) fn Summary(props: &SummaryProps) -> Html {
             { item("rounding", "rounding", total.rounding_bytes(),
                 format!("Blocks are larger than what was requested, {}", display::bytes(total.requested_bytes))) }
             { item("free", "free inside segments", total.free_bytes, free_words(total)) }
-            <span class="state-sum" title="A request beyond it needs new memory from CUDA. Only the same pool and stream can use it: see the headings.">
+            <span class="state-sum" title="A request beyond it needs new memory from the device. Only the same pool and stream can use it: see the headings.">
                 { "largest free block " }<b>{ display::bytes(total.largest_free_bytes) }</b>
             </span>
             </div>
@@ -59,7 +59,7 @@ pub(super) fn Summary(props: &SummaryProps) -> Html {
 fn free_words(total: &StateSums) -> String {
     let holes = count_of(total.free_blocks, "free block", "free blocks");
     format!(
-        "{holes}; {} of it in {}: empty_cache() gives those back to CUDA that no CUDA graph's pool keeps",
+        "{holes}; {} of it in {}: empty_cache() gives those back to the device that no CUDA graph's pool keeps",
         display::bytes(total.empty_bytes),
         count_of(total.empty_segments, "empty segment", "empty segments"),
     )

@@ -102,7 +102,7 @@ fn free_ground() -> Html {
     html! {
         <ul class="legend ground">
             <li><span class="swatch free" aria-hidden="true" />{ "free, in a segment" }</li>
-            <li><span class="swatch" aria-hidden="true" />{ "no segment: not held from CUDA" }</li>
+            <li><span class="swatch" aria-hidden="true" />{ "no segment: not held from the device" }</li>
         </ul>
     }
 }

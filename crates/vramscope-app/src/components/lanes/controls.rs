@@ -40,7 +40,7 @@ pub(in crate::components) fn LineControls(props: &LineControlsProps) -> Html {
     html! {
         <section class="line-controls" aria-label="Lines over the picture">
             if has_reserved && facts.peak_reserved_bytes > 0 {
-                { switch("reserved", "Reserved", display::bytes(facts.peak_reserved_bytes), "Memory held from CUDA; its highest",
+                { switch("reserved", "Reserved", display::bytes(facts.peak_reserved_bytes), "Memory held from the device; its highest",
                     lines.reserved, choose(LanesChoices { reserved: Some(!lines.reserved), ..*choices })) }
             }
             if has_reserved && !replay.is_empty() {

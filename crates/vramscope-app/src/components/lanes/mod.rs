@@ -263,7 +263,7 @@ fn labels(header: &Header, facts: &LineFacts) -> Html {
         ("marks", "Out of memory ▼, snapshots ◆, annotated tensors ●"),
         (
             "segments",
-            "Memory taken from CUDA ▲ and given back ▽: segments and mappings",
+            "Memory taken from the device ▲ and given back ▽: segments and mappings",
         ),
     ];
     let tracks = header.tracks.iter().zip(names);

@@ -147,7 +147,7 @@ fn largest(bars: &[Bar]) -> Html {
     html! {
         <>
             <tr>
-                <th scope="row" title="Free where most is live: a larger request there needs new memory from CUDA">{ "largest usable block" }</th>
+                <th scope="row" title="Free where most is live: a larger request there needs new memory from the device">{ "largest usable block" }</th>
                 { for bars.iter().map(|bar| cell(bar.at.gap.largest_free_bytes)) }
             </tr>
             if bars.iter().any(|bar| is_larger(&bar.at.gap)) {

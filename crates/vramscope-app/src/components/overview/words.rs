@@ -26,7 +26,7 @@ pub(super) fn part(kind: GapPart) -> (&'static str, &'static str) {
         ),
         GapPart::Empty => (
             "free, whole segments",
-            "segments that hold nothing: kept for reuse; empty_cache() gives them back to CUDA, in captured programs cuMemPoolTrimTo",
+            "segments that hold nothing: kept for reuse; empty_cache() gives them back to the device, in captured programs cuMemPoolTrimTo",
         ),
         GapPart::OtherPools => (
             "free, in other pools",

@@ -85,12 +85,12 @@ pub const FIELDS: [Field; 6] = [
     Field {
         key: "garbage_collection_threshold",
         example: "e.g. 0.8",
-        meaning: "From this share of the memory limit on, old free segments go back to CUDA before new ones are asked for",
+        meaning: "From this share of the memory limit on, old free segments go back to the device before new ones are asked for",
     },
     Field {
         key: "large_segment_size_mb",
         example: "20",
-        meaning: "What is asked of CUDA for requests between 1 and 10 MiB",
+        meaning: "What is asked of the device for requests between 1 and 10 MiB",
     },
     Field {
         key: "per_process_memory_fraction",

@@ -86,7 +86,7 @@ pub struct StateSums {
     pub requested_bytes: u64,
     /// Bytes of free blocks.
     pub free_bytes: u64,
-    /// Size of the largest free block: a larger request needs new memory from CUDA.
+    /// Size of the largest free block: a larger request needs new memory from the device.
     pub largest_free_bytes: u64,
     /// Number of segments.
     pub segments: u64,

@@ -57,7 +57,7 @@ pub struct Gap {
     pub other_streams_bytes: u64,
     /// The largest free block in segments of the own arena that contain an active block.
     pub largest_hole_bytes: u64,
-    /// The largest free block in the own arena: a larger request needs new memory from CUDA.
+    /// The largest free block in the own arena: a larger request needs new memory from the device.
     pub largest_free_bytes: u64,
     /// The largest free block of all segments.
     pub largest_free_anywhere_bytes: u64,

@@ -57,7 +57,7 @@ pub struct ReleaseTotal {
     pub bytes: u64,
 }
 
-/// Segments obtained from CUDA and released to it.
+/// Segments obtained from the device and released to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Releases {
     /// `cudaMalloc` calls (`segment_alloc`).

@@ -294,7 +294,7 @@ impl SettingEvidence {
                 )
             }
             "garbage_collection_threshold" if number > 0.0 => format!(
-                "{} segments were given back to CUDA while recording, for whatever reason.",
+                "{} segments were given back to the device while recording, for whatever reason.",
                 Count(self.segment_frees)
             ),
             "per_process_memory_fraction" if self.fraction_ooms > 0 => format!(

@@ -481,7 +481,7 @@ impl<'a> Device<'a> {
 
 /// Segments and the allocator's state.
 impl<'a> Device<'a> {
-    /// All memory that the device reserved from CUDA during the recording.
+    /// All memory that was reserved from the device during the recording.
     #[must_use]
     pub fn segments(self) -> &'a SegmentHistory {
         let segments = || SegmentHistory::of(self.snapshot(), self.history);

@@ -1,54 +1,21 @@
-//! Wording for devices other than CUDA. The texts in `report` are written for CUDA, the device of nearly all files;
-//! here the few phrases that name CUDA are replaced.
-
-use std::borrow::Cow;
+//! Wording for devices other than CUDA: the functions of torch that the texts of `report` name have other modules there.
 
 use crate::analysis::report::facts::Fact;
 use crate::analysis::report::findings::Finding;
 use crate::model::{DeviceIndex, DeviceKind, Snapshot};
 
-/// Phrases about CUDA, with their counterparts for any device.
-const PHRASES: [(&str, &str); 8] = [
-    ("from CUDA", "from the device"),
-    ("to CUDA", "to the device"),
-    ("of CUDA", "of the device"),
-    ("asks CUDA", "asks the device"),
-    ("asking CUDA", "asking the device"),
-    ("CUDA was", "The device was"),
-    ("the CUDA context", "the driver"),
-    ("CUDA contexts", "contexts of the driver"),
-];
+/// The module of the functions that texts name.
+const CUDA_MODULE: &str = "torch.cuda.";
 
-/// Whether a device is known to be a CUDA device, so that texts may say so.
-#[must_use]
-pub fn is_cuda(snapshot: &Snapshot, device: DeviceIndex) -> bool {
-    snapshot.device_kind(device) == DeviceKind::Cuda
-}
-
-/// Replaces the phrases in a text about a device of this kind.
-fn reworded(text: &str, kind: DeviceKind) -> Cow<'_, str> {
+/// Names the module of a device of this kind instead.
+fn reword<'a>(texts: impl IntoIterator<Item = &'a mut String>, kind: DeviceKind) {
     let module = match kind {
-        DeviceKind::Npu => Some("torch.npu."),
-        DeviceKind::Xpu => Some("torch.xpu."),
-        _ => None,
+        DeviceKind::Npu => "torch.npu.",
+        DeviceKind::Xpu => "torch.xpu.",
+        _ => return,
     };
-    let phrases = PHRASES.into_iter();
-    let module = module.map(|module| ("torch.cuda.", module));
-    phrases
-        .chain(module)
-        .fold(Cow::Borrowed(text), |text, (cuda, other)| {
-            match text.contains(cuda) {
-                true => Cow::Owned(text.replace(cuda, other)),
-                false => text,
-            }
-        })
-}
-
-fn reword(texts: &mut [&mut String], kind: DeviceKind) {
     for text in texts {
-        if let Cow::Owned(new) = reworded(text, kind) {
-            **text = new;
-        }
+        *text = text.replace(CUDA_MODULE, module);
     }
 }
 
@@ -57,33 +24,18 @@ pub(super) fn of_facts(snapshot: &Snapshot, facts: &mut [Fact]) {
     let first = snapshot.devices().first().copied().unwrap_or(0);
     for fact in facts {
         let kind = snapshot.device_kind(fact.device.unwrap_or(first));
-        if kind != DeviceKind::Cuda {
-            reword(
-                &mut [&mut fact.text, &mut fact.meaning, &mut fact.advice],
-                kind,
-            );
-        }
+        reword([&mut fact.text, &mut fact.meaning, &mut fact.advice], kind);
     }
 }
 
 /// Adapts the texts of findings to their device.
 pub(super) fn of_findings(snapshot: &Snapshot, device: DeviceIndex, findings: &mut [Finding]) {
     let kind = snapshot.device_kind(device);
-    if kind == DeviceKind::Cuda {
-        return;
-    }
     for finding in findings {
-        reword(
-            &mut [&mut finding.title, &mut finding.seen, &mut finding.may_mean],
-            kind,
-        );
-        if let Some(setting) = &mut finding.setting {
-            reword(&mut [&mut setting.advice], kind);
-        }
-        finding
-            .to_try
-            .iter_mut()
-            .for_each(|text| reword(&mut [text], kind));
+        let setting = finding.setting.as_mut().map(|setting| &mut setting.advice);
+        let texts = [&mut finding.title, &mut finding.seen, &mut finding.may_mean];
+        let texts = texts.into_iter().chain(setting);
+        reword(texts.chain(&mut finding.to_try), kind);
     }
 }
 
@@ -92,11 +44,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phrases_are_those_of_the_device() {
-        let text = "PyTorch gives segments back to CUDA: call torch.cuda.empty_cache().";
-        let npu = "PyTorch gives segments back to the device: call torch.npu.empty_cache().";
-        assert_eq!(reworded(text, DeviceKind::Npu), npu);
-        let unknown = "PyTorch gives segments back to the device: call torch.cuda.empty_cache().";
-        assert_eq!(reworded(text, DeviceKind::Unknown), unknown);
+    fn functions_are_those_of_the_device() {
+        let mut text = "Call torch.cuda.empty_cache().".to_owned();
+        reword([&mut text], DeviceKind::Unknown);
+        assert_eq!(text, "Call torch.cuda.empty_cache().");
+        reword([&mut text], DeviceKind::Npu);
+        assert_eq!(text, "Call torch.npu.empty_cache().");
     }
 }

@@ -110,7 +110,7 @@ listed! {
         OtherMemory,
         /// Changes of the program that would lower the peak.
         ProgramChanges,
-        /// Segments are given back to CUDA and requested again, many times.
+        /// Segments are given back to the device and requested again, many times.
         Churn,
         /// One device holds far more than the others.
         OddDevice,

@@ -154,7 +154,7 @@ pub struct Overview {
     pub peak_site_count: u64,
     /// Whether the segments can be relied on.
     pub segments: SegmentsKnown,
-    /// Segments obtained from CUDA and released to it.
+    /// Segments obtained from the device and released to it.
     pub releases: Releases,
     /// Number of failed requests; `None` if the file would not record one.
     pub ooms: Option<u64>,

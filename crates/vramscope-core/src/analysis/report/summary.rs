@@ -121,7 +121,7 @@ pub struct StateSummary {
     pub requested_bytes: u64,
     /// Bytes of free blocks.
     pub free_bytes: u64,
-    /// Size of the largest free block: a larger request needs new memory from CUDA.
+    /// Size of the largest free block: a larger request needs new memory from the device.
     pub largest_free_block_bytes: u64,
     /// Handles of the streams that have segments, in order of first appearance.
     pub streams: Vec<i64>,

@@ -207,7 +207,7 @@ const LIMIT: Said = Said {
     why: Some(limit),
     means_here: Some(|it| {
         let held = Bytes(it.gap.reserved_bytes);
-        format!("The device had enough. PyTorch held {held} and refused without asking CUDA.")
+        format!("The device had enough. PyTorch held {held} and refused without asking it.")
     }),
     to_try: &["Raise per_process_memory_fraction, or take less."],
     driver_to_try: &[POOL_LIMIT],
@@ -238,7 +238,7 @@ const DEVICE_HAD_ENOUGH: Said = Said {
     words: "refused without need: a limit?",
     of: Of::Class(CauseClass::Limit),
     why: Some(|it| sentences::refused(it.left(), Bytes(it.requested_bytes))),
-    means: "CUDA was most likely not even asked: PyTorch refuses by itself beyond a limit that \
+    means: "The device was most likely not even asked: PyTorch refuses by itself beyond a limit that \
             set_per_process_memory_fraction() set, and with throw_on_cudamalloc_oom. Or another process held the memory \
             at that instant.",
     driver_means: "Something other than the device's memory refused the request: a limit of the memory pool, or another \
@@ -302,7 +302,7 @@ const POOL_NOT_EMPTIED: Said = Said {
             "Its private pool kept {kept} in segments in which nothing was live, which would have served it"
         )
     }),
-    means: "The default pool gives such segments back to CUDA and tries again; a private pool does not (pytorch#159674).",
+    means: "The default pool gives such segments back to the device and tries again; a private pool does not (pytorch#159674).",
     to_try: &[
         "Drop what the pool keeps before large requests: delete the MemPool when none of its memory is live, reserve its \
          largest size \
@@ -353,7 +353,7 @@ const SEGMENT_TOO_LARGE: Said = Said {
             "{left} were left on the device, but not the {segment} that a request of {wanted} takes there"
         )
     }),
-    means: "PyTorch takes memory from CUDA in segments.",
+    means: "PyTorch takes memory from the device in segments.",
     driver_means: "The driver maps memory in pages of 2 MiB, and there was no room for the last one.",
     to_try: &[LOOK, SMALLER],
     asks_for_less: true,
@@ -447,7 +447,7 @@ const SHORT: Said = Said {
     means: NO_ARRANGEMENT,
     means_here: Some(|_| {
         format!(
-            "{NO_ARRANGEMENT} What else is on the device (the CUDA context, NCCL, other processes) is not in a snapshot."
+            "{NO_ARRANGEMENT} What else is on the device (the driver's context, NCCL, other processes) is not in a snapshot."
         )
     }),
     to_try: &[LOOK, SMALLER],
@@ -565,13 +565,13 @@ fn limit(it: &FailedRequest) -> String {
 fn waited_means(it: &FailedRequest) -> String {
     let served = match it.waited.and_then(|block| block.served) {
         Some(moment) => format!(
-            " The same request was served from it at event {}, without new memory from CUDA.",
+            " The same request was served from it at event {}, without new memory from the device.",
             Count(moment.into())
         ),
         None => String::new(),
     };
     format!(
-        "PyTorch waits for such blocks before it gives up, but then asks CUDA instead of looking at them again \
+        "PyTorch waits for such blocks before it gives up, but then asks the device instead of looking at them again \
          (pytorch#189504).{served}"
     )
 }

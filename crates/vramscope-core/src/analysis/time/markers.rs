@@ -1,4 +1,4 @@
-//! Marks on the axis: failures, snapshots, annotated tensors, and memory obtained from CUDA or given back.
+//! Marks on the axis: failures, snapshots, annotated tensors, and memory obtained from the device or given back.
 //!
 //! A viewport can contain a million of them. So each kind is a column of moments with running sums, and two bisections
 //! give the number and bytes of the marks between two moments. No mark is left out; marks at the same place are counted

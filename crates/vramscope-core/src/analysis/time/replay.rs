@@ -28,7 +28,7 @@ const STEPS_PER_RANGE: usize = 2;
 pub struct State {
     /// The moment.
     pub moment: u32,
-    /// Memory held from CUDA, sorted by address. Touching ranges of expandable segments on the same stream
+    /// Memory held from the device, sorted by address. Touching ranges of expandable segments on the same stream
     /// are merged.
     pub segments: Vec<MappedRange>,
     /// Live allocations, ascending, including those whose free is pending.

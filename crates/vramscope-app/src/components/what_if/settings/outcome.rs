@@ -48,7 +48,7 @@ pub(super) fn OutcomeTable(props: &OutcomeTableProps) -> Html {
                     <th scope="col">{ "verdict" }</th>
                     <th scope="col" class="more" title="Free memory in segments at the peak">{ "free then" }</th>
                     <th scope="col" class="more" title="Requests that fail: out of memory">{ "refused" }</th>
-                    <th scope="col" class="more" title="How often cached segments had to be given back to CUDA before a request could be served">{ "retries" }</th>
+                    <th scope="col" class="more" title="How often cached segments had to be given back to the device before a request could be served">{ "retries" }</th>
                 </tr></thead>
                 <tbody>
                     <tr><th scope="row"><i class="key real" />{ "measured" }</th>

@@ -102,7 +102,7 @@ const KNOWN: [KnownSetting; 23] = [
         key: "large_segment_size_mb",
         aliases: &["large_segment_size"],
         default: "20",
-        meaning: "Bytes asked of CUDA at once for requests above 1 MiB and below 10 MiB, in MiB.",
+        meaning: "Bytes asked of the device at once for requests above 1 MiB and below 10 MiB, in MiB.",
     },
     KnownSetting {
         key: "roundup_power2_divisions",

@@ -334,7 +334,7 @@ fn of_events(kind: FactKind) -> Words {
                     Bytes(requested_bytes),
                     free_on_device(device_free_bytes)
                 ),
-                "PyTorch gives completely free segments back to CUDA before it fails. The free memory that it still held \
+                "PyTorch gives completely free segments back to the device before it fails. The free memory that it still held \
                  was in segments partly in use, where the request did not fit.",
                 "",
             )

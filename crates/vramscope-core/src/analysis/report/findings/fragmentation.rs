@@ -106,7 +106,7 @@ fn holders(material: Material<'_>, moment: u32) -> FindingTable {
 fn may_mean(allocator: AllocatorKind) -> &'static str {
     match allocator {
         AllocatorKind::Torch => {
-            "A request larger than the largest piece needs new memory from CUDA although that much is free, and \
+            "A request larger than the largest piece needs new memory from the device although that much is free, and \
              empty_cache() cannot give pieces of a fixed segment back. Some of it is normal: smaller requests to come \
              will use it."
         }

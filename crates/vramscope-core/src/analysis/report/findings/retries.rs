@@ -36,7 +36,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         bytes: total.bytes,
         title: format!("Cached memory had to be given back {}", times(total.runs)),
         seen: format!(
-            "{} gave {} back to CUDA while a request was being served: the segments carry the stack of that request.",
+            "{} gave {} back to the device while a request was being served: the segments carry the stack of that request.",
             counted(total.events, "segment event"),
             Bytes(total.bytes)
         ),
@@ -73,7 +73,7 @@ pub(super) fn find_churn(material: Material<'_>) -> Option<Finding> {
         kind: FindingKind::Churn,
         severity: Severity::Warning,
         bytes,
-        title: format!("Segments were given back to CUDA and asked for again {}", times(again)),
+        title: format!("Segments were given back to the device and asked for again {}", times(again)),
         seen: format!(
             "{} in {} gave {} back, and {} obtained {} in their place.",
             counted(events, "segment event"),

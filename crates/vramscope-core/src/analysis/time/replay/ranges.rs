@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::PoolId;
 
-/// A contiguous range of device memory held from CUDA.
+/// A contiguous range of device memory held from the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MappedRange {
     /// Start address.

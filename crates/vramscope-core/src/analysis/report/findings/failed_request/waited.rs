@@ -1,6 +1,6 @@
 //! A block that was large enough for a failed request, but waited for another stream.
 //!
-//! torch waits for such blocks before it gives up. But then it asks CUDA for new memory without looking at its own
+//! torch waits for such blocks before it gives up. But then it asks the device for new memory without looking at its own
 //! block again (pytorch#189504): the request fails, and the same request right after it is served. So the last events
 //! before the failure are ends of frees, one of them the block's.
 
@@ -19,7 +19,7 @@ pub struct WaitedBlock {
     pub address: u64,
     /// Its size in bytes.
     pub bytes: u64,
-    /// The moment after a later request that it served without new memory from CUDA, if any.
+    /// The moment after a later request that it served without new memory from the device, if any.
     pub served: Option<u32>,
 }
 

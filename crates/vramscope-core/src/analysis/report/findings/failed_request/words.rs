@@ -8,7 +8,6 @@ use super::sentences::JOINS;
 use crate::analysis::memory::capture::AllocatorKind;
 use crate::analysis::memory::settings::AllocatorConfig;
 use crate::analysis::recording::{Device, Recording};
-use crate::analysis::report::device_words::is_cuda;
 use crate::analysis::report::first_pass::FirstPass;
 use crate::analysis::report::verdicts::{ASK_SIZE, Verdict, WHO};
 use crate::units::{Bytes, Count};
@@ -90,7 +89,7 @@ impl FailedRequest {
         }
         if let (Some(device), Some(others)) = (self.device_bytes, self.others_bytes()) {
             text += &format!(
-                " Of the device's {}, {} were held by others: other processes, CUDA contexts, modules, the driver.",
+                " Of the device's {}, {} were held by others: other processes, the driver, its contexts and modules.",
                 Bytes(device),
                 Bytes(others)
             );
@@ -159,7 +158,6 @@ impl FailedRequest {
     #[must_use]
     pub fn figures(&self, device: Device<'_>) -> Vec<RequestFigure> {
         let is_host = device.snapshot().is_host(device.index());
-        let is_cuda = is_cuda(device.snapshot(), device.index());
         let is_torch = self.kind == AllocatorKind::Torch;
         let some = |bytes: u64| Some(bytes).filter(|&bytes| bytes > 0);
         let missing = self.requested_bytes.saturating_sub(self.all_free_bytes());
@@ -168,15 +166,11 @@ impl FailedRequest {
             true => "as PyTorch aligns it",
             false => "",
         };
-        let asked = match is_cuda {
-            true => "asked of CUDA",
-            false => "asked of the device",
-        };
         // The host's allocator asks for exactly the requested size.
         let segment = (!is_host).then_some(self.segment_bytes);
         let mut figures = vec![
             figure("requested_bytes", "requested", Some(self.requested_bytes)).with(aligned),
-            figure("segment_bytes", asked, segment),
+            figure("segment_bytes", "asked of the device", segment),
             figure(
                 "device_free_bytes",
                 "free on the device",
@@ -187,7 +181,7 @@ impl FailedRequest {
             figures.extend([
                 figure("device_bytes", "device", self.device_bytes),
                 figure("others_bytes", "held by others", self.others_bytes())
-                    .with("CUDA context, NCCL, other processes"),
+                    .with("the driver's context, NCCL, other processes"),
             ]);
         }
         figures.extend(self.held_figures());

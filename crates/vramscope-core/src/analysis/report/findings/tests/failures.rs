@@ -151,7 +151,7 @@ fn failures_are_told_apart() {
         (
             "oom-limited",
             "per_process_memory_fraction grants this process 0.5",
-            "refused without asking CUDA",
+            "refused without asking it",
         ),
         (
             "oom-others",
