@@ -62,7 +62,7 @@ pub(super) fn preview(
     let stream = known.stream.filter(|&stream| stream != 0);
     let pool = known.pool.filter(|pool| pool.is_private());
     let role = Some(known.role).filter(|&role| role != Role::Unknown);
-    let operators = device.call_sites().operators();
+    let operators = device.operators();
     let operator = operators.label(device.operator(id));
     let remarks = [
         Some(operator.to_owned()).filter(|operator| !operator.is_empty()),

@@ -122,7 +122,7 @@ impl FrameNames {
         };
         let classes = document.classes();
         let of_frame = FrameGroups::of(&document.snapshot, classes, &options, &mut table)
-            .with_operators(document.call_sites().operators(), &mut table);
+            .with_operators(document.operators(), &mut table);
         Self {
             asked,
             places: None,

@@ -14,7 +14,7 @@ use crate::support::decoded;
 
 fn overviews(snapshot: &Snapshot) -> Vec<(History, Overview)> {
     let recording = Recording::of(snapshot.clone());
-    let host = host_memory(snapshot, recording.call_sites(), 3);
+    let host = host_memory(&recording, 3);
     assert_eq!(
         host.is_some(),
         !snapshot.host_segments.is_empty() || !snapshot.host_trace.is_empty()

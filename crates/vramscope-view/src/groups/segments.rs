@@ -52,7 +52,7 @@ impl Groups {
                 Self::by_ordinal(theme, labels, pieces.map(number))
             }
             Property::Operator => {
-                let operators = sites.operators();
+                let operators = device.operators();
                 let of: Vec<u32> = pieces
                     .map(|piece| operators.of_stack(stack(piece)).0)
                     .collect();

@@ -5,13 +5,15 @@
 //! numbered densely, so that allocations can be coloured and summed by them.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use super::any_of::AnyOf;
 use super::frames::{
     FrameClass, FrameClasses, Location, by_texts, clip, clip_end, is_python_source, is_torch_name,
 };
-use super::operators::{OperatorId, Operators, PROFILED_NODE};
+use super::operators::PROFILED_NODE;
 use crate::Snapshot;
 use crate::analysis::time::history::{History, StackSource};
 use crate::ids::{AllocationId, FrameId, StackId};
@@ -71,7 +73,6 @@ pub struct CallSites {
     allocated: Vec<CallSiteId>,
     /// By stack: the site of its frees. Empty if frees carry the stack of the allocation.
     freed: Vec<CallSiteId>,
-    operators: Operators,
 }
 
 impl CallSites {
@@ -96,7 +97,6 @@ impl CallSites {
             sites: builder.sites,
             allocated,
             freed,
-            operators: Operators::of(snapshot, classes),
         }
     }
 
@@ -150,26 +150,6 @@ impl CallSites {
                 .copied()
                 .unwrap_or(CallSiteId::NONE),
             (stack, _) => self.of_stack(stack),
-        }
-    }
-
-    /// The operators of all stacks.
-    #[must_use]
-    pub fn operators(&self) -> &Operators {
-        &self.operators
-    }
-
-    /// The operator that made an allocation; [`OperatorId::NONE`] if only the code that freed it is known.
-    #[must_use]
-    pub fn operator_of(
-        &self,
-        snapshot: &Snapshot,
-        history: &History,
-        id: AllocationId,
-    ) -> OperatorId {
-        match history.stack(snapshot, id) {
-            (_, StackSource::Free) if !self.freed.is_empty() => OperatorId::NONE,
-            (stack, _) => self.operators.of_stack(stack),
         }
     }
 
@@ -243,22 +223,24 @@ fn ranks(snapshot: &Snapshot, classes: &FrameClasses) -> Vec<Rank> {
 }
 
 fn native_rank(name: &str) -> Rank {
-    const PLUMBING: [&str; 13] = [
-        "CUDACachingAllocator",
-        "StorageImpl",
-        "TensorImpl",
-        "intrusive_ptr",
-        "at::detail::",
-        "set_output_raw",
-        "create_out(",
-        "wrap_kernel_functor",
-        "empty_cuda",
-        "empty_strided",
-        "cudarc::",
-        "thread_init",
-        "thread_main",
-    ];
-    if name.is_empty() || name == "??" || PLUMBING.iter().any(|part| name.contains(part)) {
+    static PLUMBING: LazyLock<AnyOf> = LazyLock::new(|| {
+        AnyOf::new(&[
+            "CUDACachingAllocator",
+            "StorageImpl",
+            "TensorImpl",
+            "intrusive_ptr",
+            "at::detail::",
+            "set_output_raw",
+            "create_out(",
+            "wrap_kernel_functor",
+            "empty_cuda",
+            "empty_strided",
+            "cudarc::",
+            "thread_init",
+            "thread_main",
+        ])
+    });
+    if name.is_empty() || name == "??" || PLUMBING.is_in(name) {
         return Rank::Plumbing;
     }
     let is_node = name.contains("::generated::") || name.contains("AccumulateGrad::apply");

@@ -6,10 +6,12 @@
 //! Python function `train_start`.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
+use super::any_of::AnyOf;
 use crate::Snapshot;
 use crate::ids::FrameId;
 use crate::model::Frame;
@@ -28,16 +30,18 @@ pub enum FrameClass {
 }
 
 /// Names that PyTorch's viewers leave out, by substring.
-const RUNTIME_NAMES: [&str; 8] = [
-    "unwind::unwind",
-    "CapturedTraceback::gather",
-    "gather_with_cpp",
-    "_start",
-    "__libc_start_main",
-    "PyEval_",
-    "PyObject_",
-    "PyFunction_",
-];
+static RUNTIME_NAMES: LazyLock<AnyOf> = LazyLock::new(|| {
+    AnyOf::new(&[
+        "unwind::unwind",
+        "CapturedTraceback::gather",
+        "gather_with_cpp",
+        "_start",
+        "__libc_start_main",
+        "PyEval_",
+        "PyObject_",
+        "PyFunction_",
+    ])
+});
 
 /// Files that PyTorch's viewers leave out, by substring.
 const RUNTIME_FILES: [&str; 10] = [
@@ -188,21 +192,13 @@ pub(crate) fn clip_end(text: &str, limit: usize) -> &str {
 
 /// Whether PyTorch's own viewers leave a frame out.
 pub(crate) fn is_hidden_by_torch(name: &str, filename: &str) -> bool {
-    RUNTIME_NAMES.iter().any(|part| name.contains(part))
-        || RUNTIME_FILES.iter().any(|part| filename.contains(part))
+    RUNTIME_NAMES.is_in(name) || RUNTIME_FILES.iter().any(|part| filename.contains(part))
 }
 
 /// The class of a frame with this name and file.
 #[must_use]
 pub fn classify(name: &str, filename: &str) -> FrameClass {
-    let (name, filename) = (clip(name, TEXT_LIMIT_BYTES), clip_path(filename));
-    if is_python_source(filename) {
-        return PythonFile::of(filename).class(name);
-    }
-    if let Some(located) = split_profiler_name(name) {
-        return PythonFile::of(located.file).class(located.function);
-    }
-    classify_native(name, filename)
+    File::of(filename).class(name)
 }
 
 /// Whether a file contains Python code, judged by its name.
@@ -213,6 +209,34 @@ pub(crate) fn is_python_source(filename: &str) -> bool {
         || (filename.starts_with('<') && filename.ends_with('>'))
         || filename.starts_with("<ipython-input")
         || filename.contains("/ipykernel_")
+}
+
+/// What the path of a file says about its functions.
+enum File {
+    Python(PythonFile),
+    Native(NativeFile),
+}
+
+impl File {
+    fn of(filename: &str) -> Self {
+        let filename = clip_path(filename);
+        match is_python_source(filename) {
+            true => Self::Python(PythonFile::of(filename)),
+            false => Self::Native(NativeFile::of(filename)),
+        }
+    }
+
+    /// The class of a function in it.
+    fn class(&self, name: &str) -> FrameClass {
+        let name = clip(name, TEXT_LIMIT_BYTES);
+        match self {
+            Self::Python(file) => file.class(name),
+            Self::Native(file) => match split_profiler_name(name) {
+                Some(located) => PythonFile::of(located.file).class(located.function),
+                None => file.class(name),
+            },
+        }
+    }
 }
 
 /// What the path of a file with Python code says about its functions.
@@ -266,30 +290,21 @@ fn in_windows_standard_library(lower_path: &str) -> bool {
     })
 }
 
-fn classify_native(name: &str, filename: &str) -> FrameClass {
-    let starts_with_any =
-        |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    let is_c_api = name.strip_prefix("Py").is_some_and(|rest| {
-        rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()) && !rest.contains("::")
-    });
-    if RUNTIME_NAMES.iter().any(|part| name.contains(part))
-        || RUNTIME_FILES.iter().any(|part| filename.contains(part))
-        || FURTHER_RUNTIME_FILES
-            .iter()
-            .any(|part| filename.contains(part))
-        || starts_with_any(&RUNTIME_PREFIXES)
-        || starts_with_any(&PLUMBING_PREFIXES)
-        || (name.starts_with("at::_ops::") && name.contains("::redispatch"))
-        || is_c_api
-        || is_c_function(name, filename)
-    {
-        return FrameClass::Runtime;
-    }
-    // Release builds strip the folder. A C++ file with its whole path comes from a build with debug information; in
-    // PyTorch's own binaries it is a path of PyTorch's build machines.
-    let is_absolute = filename.starts_with('/') || filename.get(1..3) == Some(":\\");
-    let is_known = is_torch_name(name)
-        || [
+/// What the path of a file with other code says about its functions.
+struct NativeFile {
+    is_unknown: bool,
+    is_runtime: bool,
+    /// Whether it is a source file outside of PyTorch and of installed packages.
+    may_be_users: bool,
+}
+
+impl NativeFile {
+    fn of(filename: &str) -> Self {
+        let has = |parts: &[&str]| parts.iter().any(|part| filename.contains(part));
+        // Release builds strip the folder. A C++ file with its whole path comes from a build with debug information; in
+        // PyTorch's own binaries it is a path of PyTorch's build machines.
+        let is_absolute = filename.starts_with('/') || filename.get(1..3) == Some(":\\");
+        let is_known = has(&[
             "/torch/",
             "/aten/",
             "/c10/",
@@ -303,30 +318,52 @@ fn classify_native(name: &str, filename: &str) -> FrameClass {
             "/rustlib/",
             "/.cargo/registry/",
             "/.cargo/git/",
+        ]);
+        let is_source = [
+            ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".c", ".h", ".hpp", ".rs",
         ]
         .iter()
-        .any(|folder| filename.contains(folder));
-    let is_source = [
-        ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".c", ".h", ".hpp", ".rs",
-    ]
-    .iter()
-    .any(|extension| filename.ends_with(extension));
-    if is_absolute && is_source && !is_known {
-        FrameClass::User
-    } else {
-        FrameClass::Library
+        .any(|extension| filename.ends_with(extension));
+        Self {
+            is_unknown: matches!(filename, "" | "??"),
+            is_runtime: has(&RUNTIME_FILES) || has(&FURTHER_RUNTIME_FILES),
+            may_be_users: is_absolute && is_source && !is_known,
+        }
+    }
+
+    /// The class of a function in it.
+    fn class(&self, name: &str) -> FrameClass {
+        let starts_with_any =
+            |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let is_c_api = name.strip_prefix("Py").is_some_and(|rest| {
+            rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()) && !rest.contains("::")
+        });
+        if self.is_runtime
+            || starts_with_any(&RUNTIME_PREFIXES)
+            || starts_with_any(&PLUMBING_PREFIXES)
+            || RUNTIME_NAMES.is_in(name)
+            || (name.starts_with("at::_ops::") && name.contains("::redispatch"))
+            || is_c_api
+            || self.is_unknown && is_c_function(name)
+        {
+            FrameClass::Runtime
+        } else if self.may_be_users && !is_torch_name(name) {
+            FrameClass::User
+        } else {
+            FrameClass::Library
+        }
     }
 }
 
-/// Whether this is a C function of the interpreter or the C library, such as `pymain_main` or `run_mod.llvm.919`.
-fn is_c_function(name: &str, filename: &str) -> bool {
+/// Whether this is a C function of the interpreter or the C library, such as `pymain_main` or `run_mod.llvm.919`. Their
+/// files are unknown.
+fn is_c_function(name: &str) -> bool {
     let is_plain = !name.is_empty() && name != "??" && !name.contains(['(', '<', ':', ' ']);
     let lower = clip(name, 16).to_ascii_lowercase();
     let of_accelerator = ACCELERATOR_PREFIXES
         .iter()
         .any(|prefix| lower.starts_with(prefix));
-    let is_unknown = matches!(filename, "" | "??");
-    is_plain && is_unknown && !of_accelerator && !name.starts_with("THP")
+    is_plain && !of_accelerator && !name.starts_with("THP")
 }
 
 /// Whether a C++ name belongs to PyTorch or to libraries that it contains.
@@ -344,12 +381,11 @@ pub(crate) fn is_torch_name(name: &str) -> bool {
         "void at::",
         "__gnu_cxx::",
     ];
+    static LATER: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&[" at::", " torch::", " c10::"]));
     NAMESPACES
         .iter()
         .any(|namespace| name.starts_with(namespace))
-        || name.contains(" at::")
-        || name.contains(" torch::")
-        || name.contains(" c10::")
+        || LATER.is_in(name)
 }
 
 /// A value for every frame that depends only on its name and file. Frames that share both share one computation, since
@@ -386,14 +422,8 @@ impl FrameClasses {
     /// Classifies all frames.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
-        let python = |file: &str| is_python_source(file).then(|| PythonFile::of(clip_path(file)));
-        let classes = by_texts(snapshot, python, |id, file| {
-            let frame = snapshot.frames.get(id);
-            let name = snapshot.strings.get(frame.name);
-            match file {
-                Some(file) => file.class(clip(name, TEXT_LIMIT_BYTES)),
-                None => classify(name, snapshot.strings.get(frame.filename)),
-            }
+        let classes = by_texts(snapshot, File::of, |id, file| {
+            file.class(snapshot.strings.get(snapshot.frames.get(id).name))
         });
         Self { classes }
     }

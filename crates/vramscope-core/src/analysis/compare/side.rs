@@ -178,7 +178,7 @@ impl ProfileNames {
         let mut table = GroupTable::default();
         let (snapshot, classes) = (&recording.snapshot, recording.classes());
         let groups = FrameGroups::of(snapshot, classes, options, &mut table);
-        let operators = recording.call_sites().operators();
+        let operators = recording.operators();
         Self {
             groups: groups.with_operators(operators, &mut table),
             table,
@@ -250,7 +250,7 @@ pub fn profile(
     let rows = first_of_name(&names.sites);
     let mut sums = Sums::of(device, selection, &rows);
     let operators = std::mem::take(&mut sums.operators);
-    let operators = operators.named(device.call_sites().operators());
+    let operators = operators.named(device.operators());
     let mut planter = Planter::new(snapshot, names);
     for (key, amount) in sums.stacks_by_bytes() {
         planter.plant(key, amount);

@@ -99,7 +99,7 @@ impl GroupColumn {
             let bytes = device.history.allocations.bytes[row];
             sums.add(self.of[row], device.operator(id), bytes);
         }
-        sums.named(device.call_sites().operators())
+        sums.named(device.operators())
     }
 }
 

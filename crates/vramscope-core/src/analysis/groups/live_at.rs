@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::operator_sums::OperatorSums;
 use super::turnover::Amount;
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
-use crate::analysis::code::operators::OperatorId;
+use crate::analysis::code::operators::{OperatorId, Operators};
 use crate::analysis::recording::Device;
 use crate::analysis::time::history::History;
 use crate::ids::AllocationId;
@@ -61,24 +61,25 @@ impl TopSites {
     #[must_use]
     pub fn of(
         sites: &CallSites,
+        operators: &Operators,
         allocations: impl IntoIterator<Item = (CallSiteId, OperatorId, u64)>,
         limit: usize,
     ) -> Self {
         let mut all = Amount::default();
         let mut by_site: HashMap<CallSiteId, Amount> = HashMap::new();
-        let mut operators = OperatorSums::default();
+        let mut sums = OperatorSums::default();
         for (site, operator, bytes) in allocations {
             let one = Amount { bytes, count: 1 };
             all.add(one);
             by_site.entry(site).or_default().add(one);
-            operators.add(site.0, operator, bytes);
+            sums.add(site.0, operator, bytes);
         }
         let mut ranked: Vec<_> = by_site.into_iter().collect();
         ranked.sort_few_by_key(|&(site, sum)| (Reverse(sum.bytes), site));
         let others = ranked.split_off(limit.min(ranked.len()));
         let mut other = Amount::default();
         others.iter().for_each(|&(_, sum)| other.add(sum));
-        let mut operators = operators.named(sites.operators());
+        let mut operators = sums.named(operators);
         let listed = ranked.into_iter().map(|(site, sum)| SiteTotal {
             site,
             label: sites.get(site).label.clone(),
@@ -109,7 +110,7 @@ pub fn top_call_sites(
         let row = id.index();
         (device.site_of()[row], device.operator(id), bytes[row])
     });
-    TopSites::of(device.call_sites(), allocations, limit)
+    TopSites::of(device.call_sites(), device.operators(), allocations, limit)
 }
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ fn call_sites(device: Device<'_>) -> Names<'_> {
 
 /// Row 0 of the operators stands for none.
 fn operators(device: Device<'_>) -> Names<'_> {
-    let labels = device.call_sites().operators().labels();
+    let labels = device.operators().labels();
     let operator_of = device.operator_of();
     let labels = labels.iter().skip(1).map(String::as_str);
     Names::of(labels, |row| operator_of[row].0.wrapping_sub(1))

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::Recording;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
-use crate::analysis::code::operators::OperatorId;
+use crate::analysis::code::operators::{OperatorId, Operators};
 use crate::analysis::memory::allocator_state::{
     AllocatorIndex, AllocatorState, BlockSizes, FinalCheck, Replayed, Stepper, check_final,
 };
@@ -18,7 +18,7 @@ use crate::analysis::memory::segment_history::SegmentHistory;
 use crate::analysis::memory::streams_and_pools::{self, FewValues};
 use crate::analysis::roles::{Phases, RoleEvidence, RuleId, infer, repetitions};
 use crate::analysis::time::annotations::NamedRange;
-use crate::analysis::time::history::{History, is_reserved_known};
+use crate::analysis::time::history::{History, StackSource, is_reserved_known};
 use crate::analysis::time::lanes::{
     FEW_STEPS, Lanes, StepGrowth, Steps, StepsBy, repeated_steps, steps,
 };
@@ -216,8 +216,12 @@ impl<'a> Device<'a> {
         })
     }
 
-    /// The operator that made each allocation, a row of the call sites'
-    /// [`operators`](CallSites::operators).
+    /// The operators of all stacks.
+    pub fn operators(self) -> &'a Operators {
+        self.recording.operators()
+    }
+
+    /// The operator that made each allocation, a row of [`operators`](Self::operators).
     #[must_use]
     pub fn operator_of(self) -> &'a [OperatorId] {
         let operator = |id| self.operator(id);
@@ -226,11 +230,14 @@ impl<'a> Device<'a> {
             .get_or_init(|| self.allocations().map(operator).collect())
     }
 
-    /// The operator that made an allocation, without computing all others.
+    /// The operator that made an allocation, without computing all others; [`OperatorId::NONE`] if only the code that
+    /// freed it is known.
     #[must_use]
     pub fn operator(self, allocation: AllocationId) -> OperatorId {
-        let sites = self.call_sites();
-        sites.operator_of(self.snapshot(), self.history, allocation)
+        match self.history.stack(self.snapshot(), allocation) {
+            (_, StackSource::Free) if self.recording.frees_tell() => OperatorId::NONE,
+            (stack, _) => self.operators().of_stack(stack),
+        }
     }
 
     /// The stack of each allocation, see [`History::stack`].

@@ -17,6 +17,7 @@ use self::device::Prepared;
 use crate::Snapshot;
 use crate::analysis::code::call_sites::{CallSites, frees_carry_alloc_stacks};
 use crate::analysis::code::frames::FrameClasses;
+use crate::analysis::code::operators::Operators;
 use crate::analysis::memory::allocator_state::SizeClass;
 use crate::analysis::memory::contradictions::contradictions;
 use crate::analysis::memory::gap::Arena;
@@ -39,6 +40,7 @@ pub struct Recording {
     is_part: bool,
     classes: OnceLock<FrameClasses>,
     call_sites: OnceLock<CallSites>,
+    operators: OnceLock<Operators>,
     signals: OnceLock<StackSignals>,
     frees_tell: OnceLock<bool>,
     ranges: OnceLock<Vec<NamedRange>>,
@@ -85,6 +87,7 @@ impl Recording {
             is_part: false,
             classes: OnceLock::new(),
             call_sites: OnceLock::new(),
+            operators: OnceLock::new(),
             signals: OnceLock::new(),
             frees_tell: OnceLock::new(),
             ranges: OnceLock::new(),
@@ -121,6 +124,12 @@ impl Recording {
     pub fn call_sites(&self) -> &CallSites {
         let sites = || CallSites::of(&self.snapshot, self.classes(), &self.histories);
         self.call_sites.get_or_init(sites)
+    }
+
+    /// The operators of all stacks.
+    pub fn operators(&self) -> &Operators {
+        let operators = || Operators::of(&self.snapshot, self.classes());
+        self.operators.get_or_init(operators)
     }
 
     /// What stacks reveal about roles and phases.

@@ -251,7 +251,7 @@ pub fn allocation_details(device: Device<'_>, id: AllocationId) -> Option<Alloca
         address,
         requested_bytes,
         site: sites.get(device.site_of()[row]).label.clone(),
-        operator: sites.operators().label(device.operator(id)).to_owned(),
+        operator: device.operators().label(device.operator(id)).to_owned(),
         block: block_of(device, id, segment),
         block_bytes_at_least: requested_bytes
             .max(1)

@@ -59,7 +59,7 @@ pub fn event_details(device: Device<'_>, moment: u32) -> Option<EventDetails> {
     });
     let life = row.allocation.and_then(|id| allocation_brief(device, id));
     let sites = device.call_sites();
-    let operators = sites.operators();
+    let operators = device.operators();
     let (stack, frames_left_out) = stack_details(device.recording, event.stack);
     let compile_context = text_of(snapshot, context.compile_context);
     let active = |moment: u32| history.active_bytes.get(moment as usize).copied();

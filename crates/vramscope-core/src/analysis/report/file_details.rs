@@ -42,9 +42,7 @@ pub struct HostDetails {
 /// The details of a recording's file.
 #[must_use]
 pub fn file_details(recording: &Recording) -> FileDetails {
-    let snapshot = &recording.snapshot;
-    let sites = recording.call_sites();
-    let host = host_memory(snapshot, sites, SITES).map(|memory| HostDetails {
+    let host = host_memory(recording, SITES).map(|memory| HostDetails {
         sites: site_table("In use at the end, by call site", &memory.sites),
         memory,
     });

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Snapshot;
-use crate::analysis::code::call_sites::CallSites;
 use crate::analysis::groups::live_at::TopSites;
+use crate::analysis::recording::Recording;
 use crate::ids::EventId;
 use crate::model::Action;
 
@@ -46,11 +46,13 @@ pub struct HostMemory {
 
 /// The figures of a file's pinned host memory; `None` without any. `limit`: maximum number of call sites.
 #[must_use]
-pub fn host_memory(snapshot: &Snapshot, sites: &CallSites, limit: usize) -> Option<HostMemory> {
+pub fn host_memory(recording: &Recording, limit: usize) -> Option<HostMemory> {
+    let snapshot = &recording.snapshot;
     let rows = snapshot.host_trace.clone();
     if rows.is_empty() && snapshot.host_segments.is_empty() {
         return None;
     }
+    let (sites, operators) = (recording.call_sites(), recording.operators());
     let mut host = HostMemory::default();
     let mut active = Vec::new();
     for segment in &snapshot.host_segments.rows {
@@ -67,12 +69,12 @@ pub fn host_memory(snapshot: &Snapshot, sites: &CallSites, limit: usize) -> Opti
             } else {
                 segment.stack
             };
-            let operator = sites.operators().of_stack(stack);
+            let operator = operators.of_stack(stack);
             active.push((sites.of_stack(stack), operator, block.size));
         }
     }
     host.follow(snapshot, rows);
-    host.sites = TopSites::of(sites, active, limit);
+    host.sites = TopSites::of(sites, operators, active, limit);
     Some(host)
 }
 
@@ -134,7 +136,6 @@ fn block_bytes(snapshot: &Snapshot, rows: std::ops::Range<u32>) -> HashMap<u64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::code::frames::FrameClasses;
     use crate::decode;
     use vramscope_synth::snapshot::Producer;
     use vramscope_synth::text;
@@ -142,8 +143,7 @@ mod tests {
     fn host_of(story: &str) -> Option<HostMemory> {
         let bytes = text::pickle(story, Producer::Python(2, 15)).unwrap();
         let snapshot = decode(&bytes[..]).unwrap();
-        let sites = CallSites::of(&snapshot, &FrameClasses::of(&snapshot), &[]);
-        host_memory(&snapshot, &sites, 1)
+        host_memory(&Recording::of(snapshot), 1)
     }
 
     #[test]

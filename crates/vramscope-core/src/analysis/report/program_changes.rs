@@ -300,7 +300,7 @@ fn copies_of_weights(device: Device<'_>) -> BitSet {
     for id in live_at(history, history.peak_moment).filter(|id| is_of_pass(id.index())) {
         *live.entry(bytes[id.index()]).or_default() += 1;
     }
-    let operators = device.call_sites().operators();
+    let operators = device.operators();
     BitSet::from_fn(bytes.len(), |row| {
         let Some(&parameters) = of_size.get(&bytes[row]).filter(|_| is_of_pass(row)) else {
             return false;

@@ -5,6 +5,9 @@
 //! and lifetimes together.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::names::{BUFFERS, Functions, NATIVE, PYTHON, buffers};
 use super::paths::CodePath;
@@ -116,6 +119,14 @@ impl Signals {
 /// Longest name and path that are examined, in bytes.
 const TEXT_LIMIT_BYTES: usize = 1024;
 
+/// The table `NATIVE`, prepared: there are many names to look in.
+static NATIVE_PARTS: LazyLock<Vec<(Signals, Finder<'static>)>> = LazyLock::new(|| {
+    let prepared = NATIVE
+        .iter()
+        .map(|&(signal, part)| (signal, Finder::new(part)));
+    prepared.collect()
+});
+
 /// What the functions of a file may reveal.
 enum File {
     /// Not Python: the functions that the table `NATIVE` names.
@@ -145,8 +156,11 @@ impl File {
     fn signals(&self, name: &str) -> Signals {
         let name = clip(name, TEXT_LIMIT_BYTES);
         let Self::Python { path, functions } = self else {
-            let matching = NATIVE.iter().filter(|(_, part)| name.contains(part));
-            return matching.fold(Signals::NATIVE, |sum, &(signal, _)| sum.and(signal));
+            let name = name.as_bytes();
+            let matching = NATIVE_PARTS
+                .iter()
+                .filter(|(_, part)| part.find(name).is_some());
+            return matching.fold(Signals::NATIVE, |sum, (signal, _)| sum.and(*signal));
         };
         let matching = functions.iter().filter(|(_, these)| these.have(name));
         let mut sum = matching.fold(Signals::PYTHON, |sum, &(signal, _)| sum.and(signal));

@@ -139,7 +139,7 @@ fn paths(view: &FlameView, device: Device<'_>, options: &TreeOptions<'_>) -> (Gr
     };
     let classes = device.recording.classes();
     let of_frame = FrameGroups::of(snapshot, classes, &naming, &mut table)
-        .with_operators(sites.operators(), &mut table);
+        .with_operators(device.operators(), &mut table);
     let history = device.history;
     let paths = if view.by_place {
         let places = MemoryPlaces::of(device, &mut table).places;

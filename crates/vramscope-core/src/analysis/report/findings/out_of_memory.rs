@@ -48,7 +48,7 @@ pub(super) fn find(material: Material<'_>) -> Option<Finding> {
         let label = figure.label.to_owned();
         figure.bytes.map(|bytes| Figure { label, bytes })
     });
-    let by = by_operator_at(material.device.call_sites(), failure.stack);
+    let by = by_operator_at(material.device, failure.stack);
     let seen = failure.seen(recording, failures.len() as u64, &by);
     let seen = format!("{seen} {}", origin(material.device, moment));
     Some(Finding {

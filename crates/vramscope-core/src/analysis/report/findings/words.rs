@@ -1,6 +1,7 @@
 //! Texts that several findings share.
 
 use crate::analysis::code::call_sites::{CallSiteId, CallSites};
+use crate::analysis::recording::Device;
 use crate::analysis::report::names::named;
 use crate::analysis::time::history::History;
 use crate::analysis::time::selection::Moments;
@@ -62,9 +63,10 @@ pub(super) fn at_site(sites: &CallSites, site: CallSiteId) -> String {
 }
 
 /// ` by addmm, at train.py:10 step`: the operator and the call site of a stack, as far as they are known.
-pub(super) fn by_operator_at(sites: &CallSites, stack: StackId) -> String {
+pub(super) fn by_operator_at(device: Device<'_>, stack: StackId) -> String {
+    let (sites, operators) = (device.call_sites(), device.operators());
     let at = at_site(sites, sites.of_stack(stack));
-    match sites.operators().label(sites.operators().of_stack(stack)) {
+    match operators.label(operators.of_stack(stack)) {
         "" => at,
         operator if at.is_empty() => format!(" by {}", named(operator)),
         operator => format!(" by {},{at}", named(operator)),

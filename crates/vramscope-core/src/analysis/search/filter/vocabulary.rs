@@ -215,7 +215,7 @@ mod tests {
             for device in recording.devices() {
                 let found = Vocabulary::of(device);
                 let found = |property| by_text(found.names(property));
-                let labels = device.call_sites().operators();
+                let labels = device.operators();
                 let operators = device.operator_of().iter().map(|&id| labels.label(id));
                 assert_eq!(found(Property::Operator), one_by_one(operators));
                 let sites = device.site_of().iter();
