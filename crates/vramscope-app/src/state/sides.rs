@@ -23,6 +23,8 @@ pub struct Side {
     /// What tells the name from those of the other open files.
     pub short_name: String,
     pub device: DeviceIndex,
+    /// The device's name, such as `GPU 0`.
+    pub device_name: String,
     /// Number of the file's devices.
     pub devices: usize,
     /// The allocations to compare.
@@ -120,6 +122,7 @@ pub fn side(choice: &SideChoice, tabs: &[Rc<Tab>], current: SessionId) -> Option
         name: tab.name.clone(),
         short_name: short_name(tab, tabs),
         device: facts.device,
+        device_name: facts.name.clone(),
         devices: devices.len(),
         selection,
         moment: last_moment(selection, facts.events),
@@ -222,9 +225,9 @@ impl DeviceCard {
     #[must_use]
     pub fn short_name(&self) -> String {
         match (self.files, self.devices) {
-            (1, _) => format!("device {}", self.device),
+            (1, _) => self.device_name.clone(),
             (_, 1) => self.file_short_name.clone(),
-            _ => format!("{} · {}", self.device, self.file_short_name),
+            _ => format!("{} · {}", self.device_name, self.file_short_name),
         }
     }
 

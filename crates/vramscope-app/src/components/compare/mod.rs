@@ -163,7 +163,7 @@ fn phases(
 fn titles(before: &Side, after: &Side) -> Vec<AttrValue> {
     let name = |side: &Side| match side.devices {
         1 => side.short_name.clone(),
-        _ => format!("{} · device {}", side.short_name, side.device),
+        _ => format!("{} · {}", side.short_name, side.device_name),
     };
     if is_one_recording(before, after) {
         return vec![name(before).into()];

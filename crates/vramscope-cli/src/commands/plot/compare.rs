@@ -37,7 +37,7 @@ pub(super) fn draw(
     let view = CompareView {
         sides: [before, after].map(|side| ComparedSide {
             file: &side.file,
-            device: side.profile.device,
+            device_name: &side.profile.device_name,
             events: side.events,
             selection: side.selection,
             total: side.profile.total,

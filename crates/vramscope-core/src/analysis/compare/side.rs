@@ -48,6 +48,8 @@ pub const LABEL_MAX_BYTES: usize = 240;
 pub struct Profile {
     /// The device's index in its file.
     pub device: DeviceIndex,
+    /// The device's name, such as `GPU 0`.
+    pub device_name: String,
     /// Figures of the device and its recording.
     pub figures: Figures,
     /// Sum over all selected allocations.
@@ -271,6 +273,7 @@ pub fn profile(
     let marks = moments.iter().map(|&at| place(history, curves.axis, at));
     Profile {
         device: history.device,
+        device_name: snapshot.device_name(history.device),
         figures: figures(device, asked.unwrap_or(history.event_count)),
         total: sums.total,
         labels: labels.rows,

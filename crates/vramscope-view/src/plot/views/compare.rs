@@ -19,8 +19,8 @@ use crate::theme::Theme;
 pub struct ComparedSide<'a> {
     /// Name of the file in the titles.
     pub file: &'a str,
-    /// The device.
-    pub device: DeviceIndex,
+    /// The device's name.
+    pub device_name: &'a str,
     /// Number of recorded events.
     pub events: u32,
     /// Compared allocations.
@@ -58,13 +58,11 @@ impl CompareView<'_> {
     pub fn file(&self, sheet: &Sheet, format: Format) -> Result<Vec<u8>, PlotError> {
         let [before, after] = &self.sides;
         let name = |letter: &str, side: &ComparedSide<'_>| {
-            format!("{letter}: {}, device {}", side.file, side.device)
+            format!("{letter}: {}, {}", side.file, side.device_name)
         };
         let titles = if self.is_one_recording {
-            let device = before.device;
-            vec![format!(
-                "device {device}: live memory, and reserved as a line"
-            )]
+            let device = before.device_name;
+            vec![format!("{device}: live memory, and reserved as a line")]
         } else {
             vec![name("A", before), name("B", after)]
         };

@@ -25,7 +25,7 @@ pub(super) fn svg(kept: &mut Kept, question: &Question) -> Option<Vec<u8>> {
         let facts = sides[place];
         ComparedSide {
             file: &files[place],
-            device: facts.device,
+            device_name: &facts.device_name,
             events: u32::try_from(facts.figures.events).unwrap_or(u32::MAX),
             selection: selections[place],
             total: facts.total,
