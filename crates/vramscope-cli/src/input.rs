@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use vramscope_core::analysis::report::facts::warning_line;
-use vramscope_core::container::is_log;
+use vramscope_core::container::FileKind;
 use vramscope_core::model::Warnings;
 use vramscope_core::open::{Options, Progress, decode_with};
 use vramscope_core::{Limits, Snapshot};
@@ -116,9 +116,8 @@ pub(crate) fn is_log_file(path: &Path) -> bool {
     }
     if is_stdin(path) {
         let mut input = io::stdin().lock();
-        return input
-            .fill_buf()
-            .is_ok_and(|head| is_log(&head[..head.len().min(HEAD)]));
+        let is_log = |head: &[u8]| FileKind::of(&head[..head.len().min(HEAD)]) == FileKind::Log;
+        return input.fill_buf().is_ok_and(is_log);
     }
     // The head of another kind of file might never end.
     let file = File::open(path)
@@ -126,7 +125,7 @@ pub(crate) fn is_log_file(path: &Path) -> bool {
         .filter(|file| regular_bytes(file).is_some());
     let mut head = Vec::new();
     let read = file.map(|file| file.take(HEAD as u64).read_to_end(&mut head));
-    read.is_some_and(|read| read.is_ok()) && is_log(&head)
+    read.is_some_and(|read| read.is_ok()) && FileKind::of(&head) == FileKind::Log
 }
 
 /// Reads reports about memory in a text, piece by piece, with a progress bar.

@@ -3,9 +3,12 @@
 //! The text passes through a window of fixed size. The text before a position is kept for its traceback, and the text after
 //! it for a message or table that begins there, so the result does not depend on how the text is divided into pieces.
 
+use std::cell::Cell;
 use std::io::{self, Read};
 
 use memchr::{memchr, memchr_iter, memrchr};
+use vramscope_core::Limits;
+use vramscope_core::container::unpacked;
 
 use crate::compact::{Compact, prefix};
 use crate::context::{command, teller, traceback};
@@ -66,29 +69,52 @@ pub fn read(text: &[u8]) -> Reading {
     reader.finish()
 }
 
-/// Reads a text to its end, in pieces. `on_progress` receives the number of bytes read.
+/// Reads a text to its end, in pieces, also one compressed by gzip or zstd. `on_progress` receives the number of bytes of
+/// the file that were read. What could be read of a damaged text is kept.
 ///
 /// # Errors
 ///
-/// If it cannot be read.
-pub fn read_from(mut text: impl Read, mut on_progress: impl FnMut(u64)) -> io::Result<Reading> {
+/// If nothing of it can be read.
+pub fn read_from(file: impl Read, mut on_progress: impl FnMut(u64)) -> io::Result<Reading> {
+    let done_bytes = Cell::new(0);
+    let file = Counted(file, &done_bytes);
+    let mut text = unpacked(file, &Limits::default()).map_err(io::Error::other)?;
     let mut reader = Reader::default();
     let mut piece = vec![0; 256 << 10];
-    let mut done_bytes = 0;
     loop {
         let length = match text.read(&mut piece) {
             Ok(0) => return Ok(reader.finish()),
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+            Err(error) if reader.is_empty() => return Err(error),
+            Err(error) => {
+                let mut reading = reader.finish();
+                reading.broken_off = Some(error.to_string());
+                return Ok(reading);
+            }
         };
         reader.feed(&piece[..length]);
-        done_bytes += length as u64;
-        on_progress(done_bytes);
+        on_progress(done_bytes.get());
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counted<'a, R>(R, &'a Cell<u64>);
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.0.read(buffer)?;
+        self.1.set(self.1.get() + length as u64);
+        Ok(length)
     }
 }
 
 impl Reader {
+    /// Whether no text has come yet.
+    fn is_empty(&self) -> bool {
+        self.base == 0 && self.window.is_empty()
+    }
+
     /// Takes the next piece of the text. NULs are skipped, so that PowerShell's output (UTF-16) reads like ASCII.
     pub fn feed(&mut self, text: &[u8]) {
         let mut from = 0;

@@ -21,6 +21,8 @@ pub struct Reading {
     pub lines: u64,
     /// Bytes of the text, without NULs.
     pub bytes: u64,
+    /// Why the rest of the text could not be read; `None` if it was read to its end.
+    pub broken_off: Option<String>,
 }
 
 impl Reading {

@@ -118,6 +118,12 @@ pub fn notes(reading: &Reading, whole: &Whole) -> Vec<String> {
             Count(reading.left_out)
         ));
     }
+    if let Some(why) = &reading.broken_off {
+        notes.push(format!(
+            "Only the first {} lines could be read: {why}.",
+            Count(reading.lines)
+        ));
+    }
     if reading.is_empty() {
         notes.push(NOTHING.to_owned());
     }

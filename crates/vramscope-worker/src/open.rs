@@ -10,7 +10,7 @@ use vramscope_protocol::{Failure, Progress, Reply, Stage};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Blob;
 
-use vramscope_core::container::{FileKind, is_log, is_plain_pickle};
+use vramscope_core::container::{FileKind, is_plain_pickle};
 use vramscope_core::open::{self, Options, decode_arriving_pickle, decode_with};
 use vramscope_core::{Limits, Snapshot};
 
@@ -82,8 +82,8 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File>
             None
         }
         FileKind::Fleet => ranks(file),
-        FileKind::Snapshot if is_log(&head) => read_text(file),
-        _ => other_snapshot(file),
+        FileKind::Log => read_text(file),
+        FileKind::Snapshot => other_snapshot(file),
     }
 }
 

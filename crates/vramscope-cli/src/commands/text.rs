@@ -14,11 +14,11 @@ use crate::report::{self, Part};
 
 /// Say why memory ran out from the text of an error, or a log
 ///
-/// Finds out-of-memory errors in any text, even in gigabytes of log from many ranks: those of PyTorch since 0.4 on
-/// CUDA, HIP, XPU, NPU and MPS, with cudaMallocAsync, of the driver, XLA (JAX), llama.cpp and vLLM; tables of
-/// memory_summary(), nvidia-smi and npu-smi; and lines in which frameworks report their memory. Says who held the
-/// device, why that was too much, how sure that is, what to change, and which command would show more. If the text does
-/// not say, the answer says so.
+/// Finds out-of-memory errors in any text, even in gigabytes of log from many ranks, compressed or not: those of
+/// PyTorch since 0.4 on CUDA, HIP, XPU, NPU and MPS, with cudaMallocAsync, of the driver, XLA (JAX), llama.cpp and
+/// vLLM; tables of memory_summary(), nvidia-smi and npu-smi; and lines in which frameworks report their memory. Says
+/// who held the device, why that was too much, how sure that is, what to change, and which command would show more. If
+/// the text does not say, the answer says so.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {

@@ -239,6 +239,8 @@ pub enum FileKind {
     Graphs,
     /// A [fleet](crate::fleet).
     Fleet,
+    /// Text in no particular format: a log, or the text of an error.
+    Log,
     /// A snapshot, or any other file; [`decode`](crate::decode()) reports what it is.
     Snapshot,
 }
@@ -259,6 +261,8 @@ impl FileKind {
         let head = if is_compressed { &unpacked_head } else { head };
         if is_graph(head) {
             Self::Graphs
+        } else if is_log(head) {
+            Self::Log
         } else {
             Self::Snapshot
         }

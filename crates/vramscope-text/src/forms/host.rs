@@ -14,17 +14,18 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
         kind,
         requested: None,
     };
-    const KERNEL: [&str; 7] = [
+    const KERNEL: [&str; 6] = [
         "Outofmemory:Killedprocess",
         "Memorycgroupoutofmemory",
         "oom-kill:constraint",
         // Slurm, and Kubernetes.
         "oom_killevent",
-        ":OutOfMemory",
         "State:OUT_OF_MEMORY",
         "OOMKilled",
     ];
-    if KERNEL.iter().any(|word| has(word)) {
+    // Slurm, too; not torch's error behind a rank.
+    let is_slurm = has(":OutOfMemory") && !has(":OutOfMemoryError");
+    if is_slurm || KERNEL.iter().any(|word| has(word)) {
         return Some((0, of(HostKind::Kernel)));
     }
     if has("OOMwhenallocatingtensor") && has("device:CPU") {

@@ -1,7 +1,13 @@
 //! Texts that are cut, wrapped, prefixed and doubled give the same or less, never something else.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use proptest::prelude::*;
-use vramscope_text::{Class, Failure, Reader, Reading, Report, conclude, read};
+use vramscope_text::{
+    Class, Failure, Reader, Reading, Report, conclude, notes, read, read_from, whole,
+};
 
 use super::threads;
 
@@ -74,14 +80,20 @@ fn any_thread() -> impl Strategy<Value = String> {
     prop::sample::select(texts.collect::<Vec<String>>())
 }
 
+/// A place to cut a text, outside of numbers: nothing shows that half a number is not a whole one.
+fn place(text: &[u8], share: f64) -> usize {
+    let place = (text.len() as f64 * share) as usize;
+    let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
+    place + text[place..].iter().take_while(is_number).count()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn cut_texts_tell_less(text in any_thread(), from in 0.0..1.0, to in 0.0..1.0) {
         let text = text.as_bytes();
-        let place = |share: f64| (text.len() as f64 * share) as usize;
-        let (from, to) = (place(f64::min(from, to)), place(f64::max(from, to)));
+        let (from, to) = (place(text, f64::min(from, to)), place(text, f64::max(from, to)));
         same_or_less(&text[..to], &read(text))?;
         same_or_less(&text[from..to], &read(text))?;
     }
@@ -97,7 +109,7 @@ proptest! {
     #[test]
     fn doubled_texts_tell_the_same(text in any_thread(), cut in 0.0..1.0) {
         let bytes = text.as_bytes();
-        let part = &bytes[..(bytes.len() as f64 * cut) as usize];
+        let part = &bytes[..place(bytes, cut)];
         // Cut off in the middle, followed by the complete text.
         let doubled = [part, b"\n", bytes].concat();
         same_or_less(&doubled, &read(bytes))?;
@@ -160,4 +172,43 @@ fn long_texts_find_all_and_keep_little() {
     let expected: Vec<_> = (1..=8).map(|rank| rank * 20_001).collect();
     assert_eq!(lines, expected);
     assert_eq!(reading.lines, 8 * 20_001);
+}
+
+/// A long log with two errors, compressed.
+fn compressed() -> (String, Vec<u8>) {
+    let steps =
+        |from: u32| (from..from + 20_000).map(|step| format!("step {step} loss {}\n", step % 97));
+    let error = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which \
+                 1.00 GiB is free. Of the allocated memory 70.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.\n";
+    let text: String = steps(0)
+        .chain([error.to_owned()])
+        .chain(steps(20_000))
+        .chain([error.replace("2.00", "3.00")])
+        .collect();
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    (text, gzip.finish().unwrap())
+}
+
+#[test]
+fn a_compressed_log_is_read_like_a_plain_one() {
+    let (text, gzip) = compressed();
+    let mut done_bytes = 0;
+    let reading = read_from(&*gzip, |bytes| done_bytes = bytes).unwrap();
+    assert_eq!(reading, read(text.as_bytes()));
+    assert_eq!(done_bytes, gzip.len() as u64);
+}
+
+#[test]
+fn what_comes_before_damage_is_read() {
+    let (_, gzip) = compressed();
+    let reading = read_from(&gzip[..gzip.len() * 3 / 4], |_| {}).unwrap();
+    assert_eq!(reading.records.len(), 1);
+    assert!(reading.broken_off.is_some());
+    let notes = notes(&reading, &whole(&reading));
+    assert!(
+        notes.iter().any(|note| note.contains("could be read")),
+        "{notes:?}"
+    );
+    assert!(read_from(&gzip[..11], |_| {}).is_err());
 }

@@ -144,3 +144,49 @@ fn the_card_fits_every_window() {
     }
     open.check_quiet();
 }
+
+#[test]
+fn the_chart_of_log_lines_follows_the_pointer_and_lets_the_page_scroll() {
+    let mut open = open("");
+    open.page.set_viewport(900, 400, 1.0).unwrap();
+    let line = |step: u32| {
+        format!(
+            "[Rank 0] (after {step} iterations) memory (MB) | allocated: {}.0 | max allocated: 9000.0 | reserved: 9500.0 | max reserved: 9500.0\n",
+            1000 + 100 * step
+        )
+    };
+    paste(&mut open, "body", &(0..60).map(line).collect::<String>());
+    open.page
+        .wait_for("!!document.querySelector('.course svg')", PATIENCE)
+        .unwrap();
+    open.page
+        .eval("document.querySelector('.course').scrollIntoView({ block: 'center' })")
+        .unwrap();
+    let (x_px, y_px) = open.page.middle_of(".course").unwrap();
+    open.page.mouse_move(x_px, y_px).unwrap();
+    let shown = "document.querySelector('.course .tooltip')?.textContent ?? ''";
+    let is_shown = format!("({shown}) !== ''");
+    open.page.wait_for(&is_shown, PATIENCE).unwrap();
+    let in_the_middle = open.page.eval(shown).unwrap();
+    open.page.mouse_move(x_px - 200.0, y_px).unwrap();
+    let has_moved = format!("({shown}) !== {in_the_middle}");
+    open.page.wait_for(&has_moved, PATIENCE).unwrap();
+
+    let scrolled = "document.querySelector('main.text-file').scrollTop";
+    let before = open.page.eval(scrolled).unwrap();
+    open.page.wheel(x_px, y_px, -60.0, Modifiers::NONE).unwrap();
+    let has_scrolled = format!("{scrolled} < {before}");
+    open.page.wait_for(&has_scrolled, PATIENCE).unwrap();
+
+    open.page.mouse_move(1.0, 1.0).unwrap();
+    open.page
+        .wait_for(&format!("({shown}) === ''"), PATIENCE)
+        .unwrap();
+    open.page.set_viewport(500, 400, 1.0).unwrap();
+    let fits =
+        "(main => main.scrollWidth === main.clientWidth)(document.querySelector('main.text-file'))";
+    open.page.wait_for(fits, PATIENCE).unwrap();
+    let is_redrawn = "(course => course.querySelector('svg').getBoundingClientRect().width <= course.clientWidth)(document.querySelector('.course'))";
+    open.page.wait_for(is_redrawn, PATIENCE).unwrap();
+    open.check_quiet();
+}
