@@ -173,6 +173,8 @@ pub struct ProgramRows {
     pub reserved_bytes: u64,
     /// What saves something, the most effective first, each with the bytes that it saves at the peak.
     pub rows: Vec<(u64, ProgramChange)>,
+    /// How to try a change without a GPU; `None` if that makes no sense.
+    pub dry_run: Option<String>,
 }
 
 /// The stage of the work on a plan.

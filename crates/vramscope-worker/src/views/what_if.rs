@@ -1,6 +1,7 @@
 //! What the planner found, and answers to the questions of [`protocol::views::what_if`](vramscope_protocol::views::what_if) that
 //! need no plan.
 
+use vramscope_core::analysis::report::dry_run;
 use vramscope_core::analysis::report::findings::{Finding, helpful};
 use vramscope_core::analysis::report::idle::is_worth_replaying;
 use vramscope_core::model::DeviceIndex;
@@ -34,6 +35,7 @@ pub(super) fn program(asked: &ProgramOf, document: &Document) -> Option<ProgramR
         peak_bytes: device.history.peak_bytes(),
         reserved_bytes: device.history.most_reserved_bytes(),
         rows: helpful(*device, device.history.event_count, true),
+        dry_run: dry_run::for_program(*device),
     })
 }
 

@@ -60,6 +60,7 @@ pub(super) fn ProgramPanel(props: &ProgramPanelProps) -> Html {
                 </tbody>
             </table>
             <p class="muted">{ remark(known) }</p>
+            if let Some(dry_run) = &known.dry_run { <p>{ dry_run }</p> }
             if let Some(conclusion) = &props.conclusion { <p>{ "Without a change of the program: " }{ conclusion }{ "." }</p> }
         </div>
     }

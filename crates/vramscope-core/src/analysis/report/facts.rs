@@ -236,6 +236,13 @@ pub fn facts(recording: &Recording) -> Vec<Fact> {
             .iter_mut()
             .for_each(|fact| profiled::reword(fact, profile));
     }
+    if snapshot.dry_run().is_some() {
+        let without_stacks = |fact: &&mut Fact| matches!(fact.kind, FactKind::NoStacks { .. });
+        for fact in facts.iter_mut().filter(without_stacks) {
+            "A dry run records the stacks of Python alone, which autograd's threads do not have."
+                .clone_into(&mut fact.advice);
+        }
+    }
     device_words::of_facts(snapshot, &mut facts);
     facts
 }

@@ -4,7 +4,6 @@ use vramscope_core::analysis::compare::changes::ChangeTree;
 use vramscope_core::analysis::compare::side::Amount;
 use vramscope_core::analysis::time::curves::Curves;
 use vramscope_core::analysis::time::selection::Selection;
-use vramscope_core::model::DeviceIndex;
 use vramscope_core::units::{Bytes, Count};
 
 use super::{Format, Sheet, moment_words, selection_words};

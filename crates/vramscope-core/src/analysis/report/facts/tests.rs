@@ -40,6 +40,20 @@ fn a_dry_run_says_so_and_its_key_is_known() {
 }
 
 #[test]
+fn a_dry_run_is_not_advised_to_record_what_it_cannot() {
+    let event = r#"{"action": "alloc", "addr": 4096, "size": 512, "stream": 0}"#;
+    let advice = |more: &str| {
+        let json = format!(r#"{{"segments": [], "device_traces": [[{event}]]{more}}}"#);
+        let recording = Recording::of(decode(json.as_bytes()).unwrap());
+        let facts = facts(&recording).into_iter();
+        let without = facts.filter(|fact| matches!(fact.kind, FactKind::NoStacks { .. }));
+        without.map(|fact| fact.advice).collect::<String>()
+    };
+    assert!(advice("").contains("Record with context"));
+    assert!(advice(r#", "dry_run": {"note": ""}"#).starts_with("A dry run records"));
+}
+
+#[test]
 fn a_file_without_a_trace() {
     let found = kinds(&format!(
         r#"{{"segments": [{SEGMENT}], "device_traces": [[]]}}"#
