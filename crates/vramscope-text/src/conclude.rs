@@ -554,6 +554,13 @@ fn of_host(failure: &HostFailure) -> Cause {
                 "Make the paging file larger (system-managed, on a disk with room), or load less at once: fewer workers of the data loader, fewer programs.",
             ],
         ),
+        HostKind::Ray => (
+            Sure::Certain,
+            "Ray killed a worker, because its node had too little left",
+            &[
+                "Fewer actors or tasks at once on a node, weights and data loaded once for each node, or nodes with more memory. Ray's limit is RAY_memory_usage_threshold.",
+            ],
+        ),
         HostKind::Pinned => (
             Sure::Certain,
             "pinned memory was not available",

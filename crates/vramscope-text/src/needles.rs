@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Command,
 }
 
-const NEEDLES: [(&str, Kind); 78] = [
+const NEEDLES: [(&str, Kind); 86] = [
     ("out of memory", Kind::Failure),
     // For errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
@@ -40,12 +40,15 @@ const NEEDLES: [(&str, Kind); 78] = [
     ("ErrorOutOfDeviceMemory", Kind::Failure),
     ("[ExpandableSegmentVA]", Kind::Failure),
     ("OOM when allocating tensor", Kind::Failure),
-    ("ran out of memory trying to allocate", Kind::Failure),
+    ("an out of memory trying to allocate", Kind::Failure),
     ("Allocation on device", Kind::Failure),
     ("Got an OOM", Kind::Failure),
     ("ggml_gallocr_reserve_n", Kind::Failure),
     ("ggml_vulkan: Device memory", Kind::Failure),
     ("failed to allocate buffer, size", Kind::Failure),
+    ("ggml_metal_add_buffer", Kind::Failure),
+    ("CallbackErrorOutOfMemory", Kind::Failure),
+    ("HIP_ERROR_OutOfMemory", Kind::Failure),
     ("max seq len (", Kind::Failure),
     ("Not enough memory. Please try to", Kind::Failure),
     ("Out of memory error on GPU", Kind::Failure),
@@ -54,6 +57,8 @@ const NEEDLES: [(&str, Kind); 78] = [
     ("RESOURCE_EXHAUSTED", Kind::Xla),
     ("Attempting to reserve", Kind::Xla),
     ("Out of memory while trying", Kind::Xla),
+    // For errors whose first words are broken.
+    ("memory while trying to allocate", Kind::Xla),
     ("Ran out of memory in memory space", Kind::Xla),
     ("No available memory for the cache", Kind::Failure),
     ("KV cache is needed", Kind::Failure),
@@ -74,6 +79,10 @@ const NEEDLES: [(&str, Kind); 78] = [
     ("exitcode : -9", Kind::Host),
     ("Signal 9 (SIGKILL)", Kind::Host),
     ("oom_kill event", Kind::Host),
+    ("memory pressure (OOM)", Kind::Host),
+    ("memory usage threshold", Kind::Host),
+    ("running low on memory", Kind::Host),
+    ("OUT_OF_HOST_MEMORY", Kind::Host),
     ("Out Of Memory", Kind::Host),
     ("OOMKilled", Kind::Host),
     ("WinError 1455", Kind::Host),

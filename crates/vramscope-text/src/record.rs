@@ -304,6 +304,8 @@ pub enum HostKind {
     SharedMemory,
     /// Pinned memory was not available.
     Pinned,
+    /// Ray killed a worker because its node had little left.
+    Ray,
     /// Windows could not commit more memory: its paging file was too small.
     PagingFile,
 }

@@ -11,7 +11,7 @@ use crate::record::{Api, Failure, Form};
 pub(crate) const GOT_AN_OOM: &str = "Got an OOM";
 
 /// Errors of drivers and their libraries, without white space, and the interface they belong to.
-const ERRORS: [(&str, Api, &str); 20] = [
+const ERRORS: [(&str, Api, &str); 22] = [
     (
         "CUDAerror:outofmemory",
         Api::Cuda,
@@ -87,6 +87,12 @@ const ERRORS: [(&str, Api, &str); 20] = [
         "CUSOLVER_STATUS_ALLOC_FAILED",
     ),
     ("hipErrorOutOfMemory", Api::Hip, "hipErrorOutOfMemory"),
+    ("HIP_ERROR_OutOfMemory", Api::Hip, "HIP_ERROR_OutOfMemory"),
+    (
+        "kIOGPUCommandBufferCallbackErrorOutOfMemory",
+        Api::Mps,
+        "Metal: Insufficient Memory",
+    ),
     ("HIPerror:outofmemory", Api::Hip, "HIP error: out of memory"),
     (
         "HIPBLAS_STATUS_ALLOC_FAILED",
@@ -218,13 +224,15 @@ fn find_tensor(line: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, start - HEAD.len(), failure))
 }
 
-/// TensorFlow: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.53GiB (rounded to 2715310336)`. Messages that
-/// say they are not a failure do not count.
+/// TensorFlow: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.53GiB (rounded to 2715310336)`, in its first
+/// versions `bfc_allocator.cc:275] Ran out of memory trying to allocate 8.00GiB`. Messages that say they are not a failure do
+/// not count.
 fn find_bfc(line: &[u8]) -> Option<Found> {
-    const HEAD: &str = "ranoutofmemorytryingtoallocate";
+    const HEAD: &str = "anoutofmemorytryingtoallocate";
     let mut cursor = Cursor::behind(line, HEAD)?;
     let start = cursor.at;
-    let is_of_gpu = memmem::find(&line[..start], b"Allocator(GPU_").is_some();
+    let names = |word: &str| memmem::find(&line[..start], word.as_bytes()).is_some();
+    let is_of_gpu = names("Allocator(GPU_") || names("]Ran") && names("bfc_allocator.cc");
     if !is_of_gpu || memmem::find(line, b"notafailure").is_some() {
         return None;
     }
@@ -366,12 +374,14 @@ fn find_vulkan(line: &[u8], after: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, cursor.at - LIMIT.len(), failure))
 }
 
-/// llama.cpp on Apple's devices: `ggml_metal_buffer_init: error: failed to allocate buffer, size =  5120.00 MiB`
+/// llama.cpp on Apple's devices: `ggml_metal_buffer_init: error: failed to allocate buffer, size =  5120.00 MiB`; in
+/// earlier versions the buffer has a name: `failed to allocate 'data            ' buffer`.
 fn find_metal(line: &[u8]) -> Option<Found> {
-    const HEAD: &str = "failedtoallocatebuffer,size=";
+    const HEAD: &str = "failedtoallocate";
     let mut cursor = Cursor::behind(line, HEAD)?;
     let start = cursor.at - HEAD.len();
     memmem::find(&line[..start], b"metal")?;
+    cursor.seek("buffer,size=", 24)?;
     let mut failure = ggml_failure();
     failure.api = Api::Mps;
     failure.requested = cursor.figure();

@@ -28,6 +28,13 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
     if is_slurm || KERNEL.iter().any(|word| has(word)) {
         return Some((0, of(HostKind::Kernel)));
     }
+    if of_ray(compact) {
+        return Some((0, of(HostKind::Ray)));
+    }
+    // Level Zero and SYCL, by the names of their errors.
+    if has("_ERROR_OUT_OF_HOST_MEMORY") {
+        return Some((at("OUT_OF_HOST_MEMORY"), of(HostKind::Allocation)));
+    }
     if has("OOMwhenallocatingtensor") && has("device:CPU") {
         return Some((0, of(HostKind::Allocation)));
     }
@@ -68,6 +75,26 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
     let is_last = line[end + 6..].trim_ascii().is_empty() || line[end + 6..].starts_with(b"     ");
     let is_word = end == 0 || !line[end - 1].is_ascii_alphanumeric();
     (is_last && is_word).then(|| (end, of(HostKind::Killed)))
+}
+
+/// Whether Ray's monitor of memory says that it killed a worker. It counts those that crashed for other reasons in the same
+/// line.
+fn of_ray(compact: &[u8]) -> bool {
+    let find = |word: &str| memmem::find(compact, word.as_bytes());
+    if find("exceedsthememoryusagethreshold").is_some()
+        || find("duetothenoderunninglowonmemory").is_some()
+    {
+        return true;
+    }
+    let Some(at) = find("killedduetomemorypressure(OOM)") else {
+        return false;
+    };
+    let count = compact[..at].strip_suffix(b"Workers(tasks/actors)");
+    match count.map(|before| before.ends_with(b"0") && !before.ends_with(b"10")) {
+        Some(is_none) => !is_none,
+        // The count is on the line before.
+        None => find(",0Workerscrashed").is_some(),
+    }
 }
 
 /// A failed allocation, by the name of its error.

@@ -560,3 +560,74 @@ fn ranks_on_one_device_are_odd() {
     assert!(odd(&(error(0, "") + &error(8, ""))).is_empty());
     assert!(odd(&error(0, beside)).is_empty());
 }
+
+/// The title of the only conclusion about a text; empty if there is none.
+fn title(text: &str) -> String {
+    let reading = read(text.as_bytes());
+    let titles = reading.records.iter().filter_map(conclude);
+    let titles: Vec<_> = titles.map(|told| told.main().title.clone()).collect();
+    assert!(titles.len() < 2, "{titles:?}");
+    titles.concat()
+}
+
+#[test]
+fn ray_kills_for_the_computers_memory() {
+    let killed = "Ray killed a worker";
+    let ray = "(raylet) node_manager.cc:3069: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node";
+    assert!(title(ray).contains(killed));
+    assert!(
+        title(&ray.replace(" (tasks / actors) killed", " (tasks /\n actors) killed"))
+            .contains(killed)
+    );
+    let crashed = ray
+        .replace("1 Workers", "0 Workers")
+        .replace(", 0 W", ", 1 W");
+    assert_eq!(title(&crashed), "");
+    let error =
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.";
+    assert!(title(error).contains(killed));
+}
+
+#[test]
+fn early_and_rare_messages_are_read() {
+    let told = [
+        (
+            "I bfc_allocator.cc:696] Sum Total of in-use chunks: 7.23GiB\nW bfc_allocator.cc:275] Ran out of memory trying to allocate 8.00GiB.  See logs",
+            "8.00 GiB",
+        ),
+        (
+            "local_client.cc:672] Execution of replica 0 failed: Resource exhausted: Out \nof memory while trying to allocate 5520758552 bytes.",
+            "5.14 GiB",
+        ),
+        (
+            "E rocm_driver.cc:600] failed to allocate 890.06M (933298432 bytes) from device: HIP_ERROR_OutOfMemory",
+            "890 MiB",
+        ),
+        (
+            "ggml_metal_add_buffer: error: failed to allocate 'data            ' buffer, size = 19283.21 MiB",
+            "18.8 GiB",
+        ),
+        (
+            "error: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)",
+            "Metal",
+        ),
+        (
+            "Native API returns: -6 (PI_ERROR_OUT_OF_HOST_MEMORY) -6 (PI_ERROR_OUT_OF_HOST_MEMORY)",
+            "computer's own memory",
+        ),
+    ];
+    for (text, part) in told {
+        let reading = read(text.as_bytes());
+        assert_eq!(reading.records.len(), 1, "{text}");
+        let told = conclude(&reading.records[0]).unwrap();
+        let requested = reading.records[0].request().0;
+        let requested =
+            requested.map(|figure| vramscope_core::units::Bytes(figure.bytes).to_string());
+        let words = format!(
+            "{} {requested:?} {:?}",
+            told.main().title,
+            reading.records[0].report
+        );
+        assert!(words.contains(part), "{words}");
+    }
+}
