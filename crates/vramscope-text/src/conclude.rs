@@ -16,6 +16,7 @@ pub use self::share::{Share, ShareOf};
 use crate::advice::need_less;
 use crate::figure::Figure;
 use crate::forms::driver::{ABSURD, TOO_LARGE_FOR_VULKAN};
+use crate::forms::xla::ONE_REQUEST;
 use crate::record::{Failure, Form, HostFailure, HostKind, Record, Report};
 
 /// Why memory ran out. Classes that a snapshot can show too are named as in [`CauseClass`].
@@ -247,6 +248,11 @@ fn of_driver(failure: &Failure) -> Cause {
         return Cause::new(Class::RequestTooLarge, sure, verdict, title);
     }
     let free = failure.free.as_ref().map(|figure| figure.bytes);
+    // Paddle counts what it holds itself.
+    if let (Some(_), Some(_), Some(held)) = (wanted, free, &failure.allocated) {
+        let title = sentences::live(Bytes(held.bytes), None, torch::WHEN);
+        return Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title);
+    }
     let title = match (wanted, free) {
         (Some(wanted), Some(free)) => format!(
             "{} were asked for, and {} were free; the text does not say who had the rest",
@@ -256,6 +262,10 @@ fn of_driver(failure: &Failure) -> Cause {
         (Some(wanted), None) => format!(
             "{} were asked for; the text does not say who had the device, or how much was left",
             Bytes(wanted)
+        ),
+        _ if failure.form == Form::Other => format!(
+            "{}; the text does not say how much was left, or who had the device",
+            failure.words
         ),
         _ => "The driver had no memory left, and does not say how much was asked for or who had it"
             .to_owned(),
@@ -318,35 +328,35 @@ fn of_start(failure: &Failure) -> Vec<Cause> {
     let wanted = failure.requested.as_ref().map_or(0, |figure| figure.bytes);
     // The process's own context takes some.
     let is_little = held < total.bytes / 8;
-    let title = match is_little {
-        true => format!(
-            "vLLM is set to take {} of a device that has {} free",
-            Bytes(wanted),
-            Bytes(free.bytes)
+    let (class, verdict, title) = match is_little {
+        true => (
+            Class::Limit,
+            Verdict::Limit,
+            format!(
+                "vLLM is set to take {} more than the {} that are free",
+                Bytes(wanted.saturating_sub(free.bytes)),
+                Bytes(free.bytes)
+            ),
         ),
-        false => sentences::others("held", Bytes(held)),
-    };
-    let class = if is_little {
-        Class::Limit
-    } else {
-        Class::OtherProcesses
-    };
-    let verdict = if is_little {
-        Verdict::Limit
-    } else {
-        Verdict::Others
+        false => (
+            Class::OtherProcesses,
+            Verdict::Others,
+            sentences::others("held", Bytes(held)),
+        ),
     };
     let seen = format!(
         "Before vLLM loaded anything, {} of {} were free.",
         Bytes(free.bytes),
         Bytes(total.bytes)
     );
-    let mut to_try = vec![
+    let hundredths = 100 * free.bytes / total.bytes.max(1);
+    let mut to_try = vec![format!(
         "End what else is on the device (an earlier vLLM that did not end well stays there), or lower --gpu-memory-utilization to \
-         the share that is free."
-            .to_owned(),
-    ];
-    to_try.extend(verdict.to_try().first().map(|&text| text.to_owned()));
+         the share that is free: 0.{hundredths:02}."
+    )];
+    if !is_little {
+        to_try.extend(verdict.to_try().first().map(|&text| text.to_owned()));
+    }
     vec![Cause {
         seen,
         to_try,
@@ -467,11 +477,12 @@ fn of_xla(failure: &Failure) -> Vec<Cause> {
             title,
         )];
     }
-    vec![of_xla_alone(needed, failure.allocated.as_ref())]
+    vec![of_xla_alone(failure, needed)]
 }
 
 /// The same if the text has no figure of the device.
-fn of_xla_alone(needed: &Figure, in_all: Option<&Figure>) -> Cause {
+fn of_xla_alone(failure: &Failure, needed: &Figure) -> Cause {
+    let in_all = failure.allocated.as_ref();
     let whole = in_all.map_or(needed.bytes, |whole| whole.bytes.max(needed.bytes));
     if whole < 1 << 30 {
         let title = format!(
@@ -487,8 +498,12 @@ fn of_xla_alone(needed: &Figure, in_all: Option<&Figure>) -> Cause {
         cause.to_try.push("JAX takes three quarters of a device when it starts: another JAX, or TensorFlow, finds nothing left. XLA_PYTHON_CLIENT_PREALLOCATE=false or XLA_PYTHON_CLIENT_MEM_FRACTION=.4 leaves room.".to_owned());
         return cause;
     }
+    let what = match failure.words == ONE_REQUEST {
+        true => "One request was for",
+        false => "The program needs",
+    };
     let title = format!(
-        "The program needs {} at once; the text does not say what the device has",
+        "{what} {}; the text does not say what the device has",
         Bytes(whole)
     );
     xla_cause(Class::TooMuchLive, Sure::Possible, Verdict::Short, title)

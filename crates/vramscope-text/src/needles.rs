@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Command,
 }
 
-const NEEDLES: [(&str, Kind); 86] = [
+const NEEDLES: [(&str, Kind); 97] = [
     ("out of memory", Kind::Failure),
     // For errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
@@ -40,7 +40,9 @@ const NEEDLES: [(&str, Kind); 86] = [
     ("ErrorOutOfDeviceMemory", Kind::Failure),
     ("[ExpandableSegmentVA]", Kind::Failure),
     ("OOM when allocating tensor", Kind::Failure),
-    ("an out of memory trying to allocate", Kind::Failure),
+    ("tensor with shape[", Kind::Failure),
+    ("an out of memory", Kind::Failure),
+    ("trying to allocate", Kind::Failure),
     ("Allocation on device", Kind::Failure),
     ("Got an OOM", Kind::Failure),
     ("ggml_gallocr_reserve_n", Kind::Failure),
@@ -62,6 +64,7 @@ const NEEDLES: [(&str, Kind); 86] = [
     ("Ran out of memory in memory space", Kind::Xla),
     ("No available memory for the cache", Kind::Failure),
     ("KV cache is needed", Kind::Failure),
+    ("available KV cache memory (", Kind::Failure),
     ("Free memory on device", Kind::Failure),
     ("Out of memory: Killed", Kind::Host),
     ("oom-kill:", Kind::Host),
@@ -70,6 +73,7 @@ const NEEDLES: [(&str, Kind); 86] = [
     ("insufficient shared memory", Kind::Host),
     ("of pinned memory", Kind::Host),
     ("DefaultCPUAllocator", Kind::Host),
+    ("you tried to allocate", Kind::Host),
     ("Buy new RAM", Kind::Host),
     ("bad_alloc", Kind::Host),
     ("MemoryError", Kind::Host),
@@ -80,10 +84,17 @@ const NEEDLES: [(&str, Kind); 86] = [
     ("Signal 9 (SIGKILL)", Kind::Host),
     ("oom_kill event", Kind::Host),
     ("memory pressure (OOM)", Kind::Host),
+    ("Workers crashed due to", Kind::Host),
     ("memory usage threshold", Kind::Host),
     ("running low on memory", Kind::Host),
     ("OUT_OF_HOST_MEMORY", Kind::Host),
     ("Out Of Memory", Kind::Host),
+    ("oom-kill event", Kind::Host),
+    ("return code = -9", Kind::Host),
+    ("Signals.SIGKILL", Kind::Host),
+    ("exit code 137", Kind::Host),
+    ("more system memory (", Kind::Host),
+    ("os error 1455", Kind::Host),
     ("OOMKilled", Kind::Host),
     ("WinError 1455", Kind::Host),
     ("Killed", Kind::Host),

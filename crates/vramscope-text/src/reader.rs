@@ -34,6 +34,8 @@ const HEAD: usize = 200;
 /// How much of a line is examined before and after a word, if the line has quantities or an error.
 const LINE: usize = 4 << 10;
 const NEAR: usize = 500;
+/// The narrowest terminal.
+const LEAST_WIDTH: usize = 30;
 
 /// Most records stored, and most quantities of log lines.
 const MOST_RECORDS: usize = 1000;
@@ -253,22 +255,33 @@ impl Reader {
         }
     }
 
-    /// Searches a line for an error of the driver or of a framework.
+    /// Searches a line for an error of the driver or of a framework, and, as a terminal may have wrapped it, the lines around
+    /// it.
     fn driver(&mut self, window: &[u8], at: usize) -> bool {
-        let (start, line) = line_around(window, at, NEAR);
+        let lines = with_wrapped(window, at);
+        lines
+            .into_iter()
+            .any(|(start, line)| start >= self.taken && self.driver_on(window, start, line))
+    }
+
+    fn driver_on(&mut self, window: &[u8], start: usize, line: &[u8]) -> bool {
         let compact = Compact::of(line);
         if is_source(line) {
             return false;
         }
         let end = start + line.len();
         let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
-        let of_ggml = driver::find_ggml(&compact.bytes, &after);
-        let is_first = of_ggml.is_some();
-        let found = of_ggml.or_else(|| driver::find_framework(&compact.bytes, &after));
-        let Some(mut found) = found.or_else(|| driver::find(&compact.bytes)) else {
+        let Some((mut found, is_first)) = driver_found(&compact.bytes, &after) else {
             return false;
         };
         if !is_first && self.is_echo(start, &found.failure) {
+            return true;
+        }
+        // llama.cpp tries again with less.
+        let later = &window[end..window.len().min(end + SHORT)];
+        if found.failure.form == Form::Ggml
+            && memchr::memmem::find(later, b"retrying without").is_some()
+        {
             return true;
         }
         let has_room = self.found.records.len() < MOST_RECORDS;
@@ -321,15 +334,24 @@ impl Reader {
         true
     }
 
-    /// Searches a line for a failure of the computer's own memory.
+    /// Searches a line for a failure of the computer's own memory, and the lines around it as [`driver`](Self::driver) does.
     fn host(&mut self, window: &[u8], at: usize) {
-        let (start, line) = line_around(window, at, NEAR);
+        let mut lines = with_wrapped(window, at);
+        // The line alone first: what is found ends with the last line.
+        lines.sort_by_key(|(_, line)| line.len());
+        let _is_found = lines
+            .into_iter()
+            .any(|(start, line)| start >= self.taken && self.host_on(window, start, line));
+    }
+
+    fn host_on(&mut self, window: &[u8], start: usize, line: &[u8]) -> bool {
         if is_source(line) {
-            return;
+            return true;
         }
         let end = start + line.len();
         let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
-        if let Some((begin, failure)) = host::find(line, &Compact::of(line).bytes, &after) {
+        let found = host::find(line, &Compact::of(line).bytes, &after);
+        if let Some((begin, failure)) = found {
             let (begin, end) = (start + begin, start + line.len());
             // At the beginning of a text, the name of a device's error may have been cut off.
             let is_cut = self.base + begin as u64 == 0
@@ -339,7 +361,9 @@ impl Reader {
             if !is_cut && !is_for_time {
                 self.keep(window, begin, end, Report::Host(failure));
             }
+            return true;
         }
+        false
     }
 
     /// Stores a record, or counts it if it repeats a recent one.
@@ -372,6 +396,9 @@ impl Reader {
                         (Some(crate::Framework::TensorFlow), told.1)
                     }
                     Form::Xla => (told.0.or(Some(crate::Framework::Jax)), told.1),
+                    Form::Driver if memchr::memmem::find(line, b"XlaRuntimeError").is_some() => {
+                        (Some(crate::Framework::Jax), told.1)
+                    }
                     _ => told,
                 }
             }
@@ -451,6 +478,16 @@ impl Reader {
     }
 }
 
+/// An error of the driver or of a framework on a line without white space, and whether it is the first line of llama.cpp's;
+/// `after` is the text that follows.
+fn driver_found(line: &[u8], after: &[u8]) -> Option<(Found, bool)> {
+    if let Some(found) = driver::find_ggml(line, after) {
+        return Some((found, true));
+    }
+    let found = driver::find_framework(line, after).or_else(|| driver::find(line));
+    found.map(|found| (found, false))
+}
+
 /// Whether a line is source code, as in tracebacks: its message was not printed.
 fn is_source(line: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 16] = [
@@ -503,6 +540,36 @@ fn first_message(text: &[u8], is_xla: bool) -> Option<Found> {
         ],
     };
     found.into_iter().flatten().min_by_key(|found| found.start)
+}
+
+/// The line around a position with the next one, alone, and with the one before, each with its beginning. Lines that are too
+/// short for a terminal to wrap are not joined, nor those that tell something by themselves.
+fn with_wrapped(window: &[u8], at: usize) -> Vec<(usize, &[u8])> {
+    let tells = |line: &[u8]| {
+        let compact = Compact::of(line).bytes;
+        memchr::memmem::find(&compact, b"outofmemory").is_some()
+            || first_message(&compact, false).is_some()
+            || driver_found(&compact, &[]).is_some()
+            || host::find(line, &compact, &[]).is_some()
+    };
+    let (start, line) = line_around(window, at, NEAR);
+    let end = start + line.len();
+    let mut all = Vec::new();
+    if line.len() >= LEAST_WIDTH && window.get(end) == Some(&b'\n') {
+        let next = line_around(window, end + 1, NEAR).1;
+        if !tells(next) {
+            all.push((start, &window[start..end + 1 + next.len()]));
+        }
+    }
+    all.push((start, line));
+    let before = start.checked_sub(1);
+    if let Some(before) = before.filter(|&before| window[before] == b'\n') {
+        let (first, before) = line_around(window, before, NEAR);
+        if before.len() >= LEAST_WIDTH && !tells(before) {
+            all.push((first, &window[first..end]));
+        }
+    }
+    all
 }
 
 /// The line around a position, and its beginning; of a long line only so many bytes on each side.

@@ -124,9 +124,34 @@ pub fn is_log(head: &[u8]) -> bool {
     match (sniff(head), text(head)) {
         (Err(ErrorKind::UnknownFormat), _) => true,
         // `[rank0]: …` and `[2025-10-16 09:06:22 TP5] …` are not lists.
-        (Ok(Format::Json), [b'[', rest @ ..]) => !starts_list(rest.trim_ascii_start()),
+        (Ok(Format::Json), [b'[', rest @ ..]) if !starts_list(rest.trim_ascii_start()) => true,
+        (Ok(Format::Json), text) => goes_on_after_json(text),
         _ => false,
     }
+}
+
+/// Whether a text begins with a list or dict of JSON that ends, and goes on: `[1,0]<stderr>: …` of mpirun, or a log with a
+/// dict in each line. A snapshot that something follows is none.
+fn goes_on_after_json(text: &[u8]) -> bool {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_u32, false, false);
+    for (at, &byte) in text.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            let (json, rest) = text.split_at(at + 1);
+            let has = |key: &[u8]| memmem::find(json, key).is_some();
+            let is_snapshot = has(b"\"device_traces\"") || has(b"\"segments\"");
+            return !is_snapshot && !rest.trim_ascii().is_empty();
+        }
+    }
+    false
 }
 
 /// Whether a JSON list can continue like this after its bracket.
@@ -244,6 +269,9 @@ mod tests {
             "[rank0]: Traceback (most recent call last):",
             "[2025-10-16 09:06:22 TP5] KV Cache is allocated.",
             "(EngineCore pid=1) ERROR",
+            "[1,0]<stderr>:RuntimeError: CUDA out of memory.",
+            "[1] RuntimeError: CUDA out of memory.",
+            "{\"level\": \"info\", \"message\": \"a \\\"}\"}\n{\"level\": \"error\"}\n",
             "\x1b[31mError\x1b[0m",
         ] {
             assert!(is_log(log.as_bytes()), "{log}");
@@ -251,6 +279,9 @@ mod tests {
         for other in [
             "",
             "{\"a\": 1}",
+            "{\"a\": {\"b\": \"}\"}, ",
+            "{\"segments\": [], \"device_traces\": []} and more",
+            "{\"a\": 1}\n",
             "[{\"a\": 1}]",
             "[1, 2]",
             "[[1.5]]",

@@ -31,7 +31,7 @@ const LITTLE_PART: i128 = 33;
 /// A request of this many times the device was not meant.
 const ABSURD_TIMES: i128 = 64;
 
-const WHEN: &str = "when it failed";
+pub(super) const WHEN: &str = "when it failed";
 
 /// Others on the device.
 struct Others {
@@ -379,6 +379,10 @@ fn too_much(failure: &Failure, wanted: Rest, others: Option<Sure>) -> Option<Cau
             bytes(wanted.less(all_free)),
             cause.seen
         );
+    }
+    if wanted.least() > live.most() {
+        cause.seen +=
+            " The request alone is larger than all that was live: look at its call first.";
     }
     // It comes after others, if they are a likely reason.
     let others = others.filter(|sure| *sure < Sure::Possible);

@@ -252,6 +252,10 @@ fn find_paddle(line: &[u8]) -> Option<Found> {
     failure.device = cursor.number();
     cursor.eat(".Cannotallocate")?;
     failure.requested = Some(cursor.figure()?);
+    if cursor.seek("memoryonGPU", 8).is_some() {
+        let _device = (cursor.number(), cursor.eat(","));
+        failure.allocated = cursor.figure();
+    }
     if cursor.seek("availablememoryisonly", 120).is_some() {
         failure.free = cursor.figure();
     }

@@ -14,12 +14,13 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
         kind,
         requested: None,
     };
-    const KERNEL: [&str; 6] = [
+    const KERNEL: [&str; 7] = [
         "Outofmemory:Killedprocess",
         "Memorycgroupoutofmemory",
         "oom-kill:constraint",
         // Slurm, and Kubernetes.
         "oom_killevent",
+        "oom-killevent",
         "State:OUT_OF_MEMORY",
         "OOMKilled",
     ];
@@ -38,8 +39,8 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
     if has("OOMwhenallocatingtensor") && has("device:CPU") {
         return Some((0, of(HostKind::Allocation)));
     }
-    if has("WinError1455") {
-        return Some((at("WinError 1455"), of(HostKind::PagingFile)));
+    if has("WinError1455") || has("oserror1455") {
+        return Some((at("1455"), of(HostKind::PagingFile)));
     }
     if has("DataLoaderworker(pid") && has("killedbysignal:") {
         let kind = match has("Buserror") {
@@ -64,10 +65,23 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
         let kind = HostKind::Allocation;
         return Some((at("DefaultCPUAllocator"), HostFailure { kind, requested }));
     }
+    // ollama
+    if let Some(mut cursor) = Cursor::behind(compact, "requiresmoresystemmemory(") {
+        let (requested, kind) = (cursor.figure(), HostKind::Allocation);
+        return Some((at("requires"), HostFailure { kind, requested }));
+    }
     if let Some(found) = find_allocation(line, compact, after) {
         return Some(found);
     }
-    if has("exitcode-9") || has("exitcode:-9") || has("Signal9(SIGKILL)") {
+    const KILLED: [&str; 6] = [
+        "exitcode-9",
+        "exitcode:-9",
+        "exitcode137",
+        "returncode=-9",
+        "Signal9(SIGKILL)",
+        "<Signals.SIGKILL:9>",
+    ];
+    if KILLED.iter().any(|word| has(word)) {
         return Some((0, of(HostKind::Killed)));
     }
     // As printed by a shell: the last word of a line, or before the command.

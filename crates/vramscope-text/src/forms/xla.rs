@@ -37,6 +37,9 @@ fn tpu_figures(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
     Some(())
 }
 
+/// The words of an error about one request, not about all that a program needs.
+pub(crate) const ONE_REQUEST: &str = "one request";
+
 /// `RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.`
 pub(crate) fn find_gpu(text: &[u8]) -> Option<Found> {
     let heads = [
@@ -51,6 +54,13 @@ pub(crate) fn find_gpu(text: &[u8]) -> Option<Found> {
     cursor.end_before(&["RESOURCE_EXHAUSTED", heads[0]]);
     let mut failure = Failure::new(Api::Other, Form::Xla);
     failure.requested = cursor.figure();
+    // `Failed to allocate request for 2.99GiB (3206250496B)`
+    if head == &heads[1] {
+        ONE_REQUEST.clone_into(&mut failure.words);
+        if cursor.eat("(").is_some() {
+            failure.requested = cursor.figure().or(failure.requested);
+        }
+    }
     if cursor.seek("BufferAssignmentstats:", 200).is_some() {
         let _cut = stats(&mut cursor, &mut failure);
     }

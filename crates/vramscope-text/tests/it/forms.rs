@@ -347,7 +347,7 @@ fn errors_of_other_frameworks_are_read() {
         (
             "Out of memory error on GPU 0. Cannot allocate 512.000000MB memory on GPU 0, 7.9GB memory has been allocated and available memory is \
              only 143.0MB.\n",
-            (Unknown, Some(512 << 20), Some(143 << 20)),
+            (Class::TooMuchLive, Some(512 << 20), Some(143 << 20)),
         ),
         (
             "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 37748736\nAborted\n",
@@ -630,4 +630,40 @@ fn early_and_rare_messages_are_read() {
         );
         assert!(words.contains(part), "{words}");
     }
+}
+
+#[test]
+fn wrapped_lines_of_other_frameworks_tell_the_same() {
+    let texts = [
+        "2017-05-09 13:13:15: W tensorflow/core/common_runtime/bfc_allocator.cc:275] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.20GiB.",
+        "ResourceExhaustedError: OOM when allocating tensor with shape[64,512,64,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator",
+        "Out of memory error on GPU 0. Cannot allocate 3.621826GB memory on GPU 0, 21.184814GB memory has been allocated and available memory is only 2.814575GB.",
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:75] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 77309411328 bytes.",
+        "ValueError: Free memory on device cuda:0 (19.77/22.05 GiB) on startup is less than desired GPU memory utilization (0.9, 19.84 GiB). Decrease it",
+        "RuntimeError: DataLoader worker (pid 46794) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.",
+        "(raylet) node_manager.cc:3069: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node x",
+    ];
+    let mut lost = Vec::new();
+    for text in texts {
+        let class = |text: &str| {
+            read(text.as_bytes())
+                .records
+                .first()
+                .and_then(conclude)
+                .map(|told| told.main().class)
+        };
+        let whole = class(text);
+        assert!(whole.is_some(), "{text}");
+        for width in 80..160 {
+            let lines: Vec<_> = text
+                .as_bytes()
+                .chunks(width)
+                .map(String::from_utf8_lossy)
+                .collect();
+            if class(&lines.join("\n")) != whole {
+                lost.push((width, &text[..30]));
+            }
+        }
+    }
+    assert!(lost.is_empty(), "{} {lost:?}", lost.len());
 }
