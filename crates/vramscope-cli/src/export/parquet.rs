@@ -200,8 +200,13 @@ fn properties(
         .set_data_page_row_count_limit(GROUP_ROWS)
         .set_data_page_size_limit(usize::MAX)
         .set_key_value_metadata(metadata);
-    for field in columns.iter().map(Column::field) {
+    for column in columns {
+        let field = column.field();
         let path = ColumnPath::from(field.typed_name());
+        if column.is_unordered() {
+            properties =
+                properties.set_column_statistics_enabled(path.clone(), EnabledStatistics::None);
+        }
         let dictionary_bytes = match field.kind {
             Kind::Text | Kind::Flag => continue,
             Kind::Number | Kind::TimeUs => 0,

@@ -17,8 +17,13 @@ struct Thread {
 
 /// All texts of `tests/fixtures/text/threads.txt`.
 fn threads() -> Vec<Thread> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/text/threads.txt");
-    let all = std::fs::read_to_string(path).unwrap();
+    threads_in("threads.txt")
+}
+
+/// Those in a file of the fixtures.
+fn threads_in(file: &str) -> Vec<Thread> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/text");
+    let all = std::fs::read_to_string(folder.join(file)).unwrap();
     let parts = all
         .split("\n### ")
         .map(|part| part.trim_start_matches("### "));

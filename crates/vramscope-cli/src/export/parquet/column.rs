@@ -1,6 +1,6 @@
 //! A column of a row group: its values while they come.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -56,24 +56,22 @@ impl Texts {
 /// The keys of stacks, as text: each is made once.
 struct Keys<'a> {
     of: &'a StackKeys<'a>,
-    made: HashMap<usize, ByteArray>,
+    /// By stack.
+    made: Vec<Option<ByteArray>>,
     rows: Vec<ByteArray>,
 }
 
 impl Keys<'_> {
     /// Adds a row, if the stack has a key.
     fn push(&mut self, stack: i64) -> bool {
-        let row = usize::try_from(stack)
-            .ok()
-            .filter(|&row| row < self.of.len());
-        let key = row.and_then(|row| self.of.get(StackId::from_index(row)).map(|key| (row, key)));
-        let Some((row, key)) = key else {
+        let row = usize::try_from(stack).unwrap_or(usize::MAX);
+        let Some(made) = self.made.get_mut(row) else {
             return false;
         };
-        let text = self
-            .made
-            .entry(row)
-            .or_insert_with(|| hex(key).into_bytes().into());
+        let Some(key) = self.of.get(StackId::from_index(row)) else {
+            return false;
+        };
+        let text = made.get_or_insert_with(|| hex(key).into_bytes().into());
         self.rows.push(text.clone());
         true
     }
@@ -101,7 +99,7 @@ impl<'a> Column<'a> {
     pub(crate) fn keys(field: Field, keys: &'a StackKeys<'a>) -> Self {
         let keys = Keys {
             of: keys,
-            made: HashMap::new(),
+            made: vec![None; keys.len()],
             rows: Vec::new(),
         };
         Self::with(field, Cells::Keys(keys))
@@ -126,6 +124,11 @@ impl<'a> Column<'a> {
 
     pub(super) fn takes_values(&self) -> bool {
         !matches!(self.cells, Cells::Same(_))
+    }
+
+    /// Whether the order of its values means nothing, so that nobody looks for the least or greatest.
+    pub(super) fn is_unordered(&self) -> bool {
+        matches!(self.cells, Cells::Same(_) | Cells::Keys(_))
     }
 
     pub(super) fn is_left_out(&self) -> bool {
@@ -159,9 +162,11 @@ impl<'a> Column<'a> {
     pub(super) fn fill(&mut self, of: &tables::Cells<'_>, rows: Range<usize>) {
         use tables::Cells as Given;
         let levels = &mut self.levels;
+        levels.reserve(rows.len());
         match (&mut self.cells, of) {
             (Cells::Same(_) | Cells::LeftOut, _) => {}
             (Cells::Integers(cells), Given::Integers(of)) => {
+                cells.reserve(rows.len());
                 let is_size = self.field.kind == Kind::Bytes;
                 let cut = |value| match is_size && value < 0 {
                     true => i64::MAX,
@@ -175,6 +180,7 @@ impl<'a> Column<'a> {
             (Cells::Texts(texts), Given::Texts(of)) => {
                 let all = of.all.iter().map(|&text| ByteArray::from(text));
                 let all: Vec<_> = all.collect();
+                texts.rows.reserve(rows.len());
                 for_each(&*of.of, rows, |number| {
                     let text = all.get(number).filter(|text| !text.is_empty());
                     levels.push(text.is_some().into());
@@ -189,9 +195,12 @@ impl<'a> Column<'a> {
                 levels.resize(rows.len(), 1);
                 of.append(rows, cells);
             }
-            (Cells::Keys(keys), Given::Integers(of)) => for_each(&**of, rows, |stack| {
-                levels.push(stack.is_some_and(|stack| keys.push(stack)).into());
-            }),
+            (Cells::Keys(keys), Given::Integers(of)) => {
+                keys.rows.reserve(rows.len());
+                for_each(&**of, rows, |stack| {
+                    levels.push(stack.is_some_and(|stack| keys.push(stack)).into());
+                });
+            }
             // Nothing else is in columns of their kinds.
             _ => levels.resize(rows.len(), 0),
         }
