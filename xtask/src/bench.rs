@@ -218,18 +218,11 @@ fn in_browser(file: &Path, page: &Path, chromium: &Path) -> Result<Value> {
     last_line(output(bench.arg("--views").arg(file)))
 }
 
-/// How long the page takes to the first picture, with its stages, the median of three openings.
+/// How long the page takes to the first picture, with its stages.
 fn first_picture(file: &Path, page: &Path, chromium: &Path) -> Result<Value> {
-    let mut bench = browser_bench(page, chromium);
-    let told = output(bench.arg("--first").args([file; 3]));
-    let told = told.context("the benchmark failed; run its command by hand to see why")?;
-    let figures = told.lines().map(serde_json::from_str);
-    let mut figures = figures.collect::<Result<Vec<Value>, _>>()?;
-    figures.sort_by(|one, other| {
-        let ms = |of: &Value| of["paint_ms"].as_f64().unwrap_or(f64::MAX);
-        ms(one).total_cmp(&ms(other))
-    });
-    Ok(figures.swap_remove(figures.len() / 2))
+    last_line(output(
+        browser_bench(page, chromium).arg("--first").arg(file),
+    ))
 }
 
 /// The program that measures a built page in a browser.

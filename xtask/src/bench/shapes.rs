@@ -1,15 +1,14 @@
 //! `cargo xtask bench shapes`: what each count of a file costs. One count of a middling file is changed at a time, and
 //! the slopes say what one more frame, stack or event takes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{first_picture, make, native, shown};
+use super::{first_picture, make, native, print_row, shown};
 
-/// The counts that are changed, by their flags of `vramscope-synth shape`, with their values. The first row is the
-/// middling file.
+/// The counts that are changed, by their flags of `vramscope-synth shape`, with their values.
 const COUNTS: [(&str, &[u32]); 10] = [
     ("events", &[100_000, 300_000, 1_000_000]),
     ("frames", &[500, 10_000, 40_000, 75_000]),
@@ -23,95 +22,62 @@ const COUNTS: [(&str, &[u32]); 10] = [
     ("annotations", &[1_000, 10_000, 100_000]),
 ];
 
-/// What is measured, by where it is in the figures of the native program or, after it, of the page, in these units.
-const STAGES: [(&str, &str, f64); 8] = [
-    ("decode", "/native/decode_s", 1e3),
-    ("pair", "/native/pair_s", 1e3),
-    ("facts", "/native/facts_s", 1e3),
+/// What is measured, with its place in the figures, and how many ms their unit is.
+const STAGES: [(&str, &str, f64); 5] = [
+    ("native decode", "/native/decode_s", 1e3),
+    ("native facts", "/native/facts_s", 1e3),
     ("page: decode", "/page/stages/decode_ms", 1.0),
-    ("pair", "/page/stages/pair_ms", 1.0),
-    ("facts", "/page/stages/facts_ms", 1.0),
-    ("draw", "/page/stages/raster_ms", 1.0),
-    ("picture", "/page/paint_ms", 1.0),
+    ("page: facts", "/page/stages/facts_ms", 1.0),
+    ("page: first picture", "/page/paint_ms", 1.0),
 ];
 
-/// Measures all shapes, and prints their times in ms, then the slopes.
+/// Measures all shapes, and prints their times in ms and the slopes in ns. Without a browser, the page's are `NaN`.
 pub(super) fn measure(browser: Option<&(PathBuf, PathBuf)>) -> Result<()> {
+    print_row("ms", STAGES.map(|(name, ..)| name.to_owned()).into_iter());
     let mut slopes = Vec::new();
-    println!(
-        "{}",
-        row("ms", STAGES.iter().map(|(name, ..)| (*name).to_owned()))
-    );
     for (count, values) in COUNTS {
         let mut points = Vec::new();
-        for value in values {
-            let (flag, value) = (format!("--{count}"), value.to_string());
-            let file = make(&format!("shape-{count}-{value}"), &["shape", &flag, &value])?;
-            let times = times(&file, browser)?;
-            println!(
-                "{}",
-                row(&format!("{count} {value}"), times.iter().copied().map(cell))
-            );
-            points.push((value.parse::<f64>()?, times));
+        for &value in values {
+            let words = ["shape", &format!("--{count}"), &value.to_string()];
+            let file = make(&format!("shape-{count}-{value}"), &words)?;
+            let page = browser.map(|(page, chromium)| first_picture(&file, page, chromium));
+            let figures = json!({"native": native(&file)?, "page": page.transpose()?});
+            let ms = |(_, place, unit): (_, &str, f64)| {
+                let figure = figures.pointer(place).and_then(Value::as_f64);
+                figure.map_or(f64::NAN, |figure| figure * unit)
+            };
+            let times = STAGES.map(ms);
+            print_row(&format!("{count} {value}"), times.into_iter().map(shown));
+            points.push((f64::from(value), times));
         }
         slopes.push((count, points));
     }
-    println!(
-        "\n{}",
-        row(
-            "ns each",
-            STAGES.iter().map(|(name, ..)| (*name).to_owned())
-        )
+    println!();
+    print_row(
+        "ns for one more",
+        STAGES.map(|(name, ..)| name.to_owned()).into_iter(),
     );
     for (count, points) in slopes {
         let of = |stage: usize| {
-            let points = points
-                .iter()
-                .filter_map(|(value, times)| Some((*value, times[stage]?)));
-            slope(&points.collect::<Vec<_>>()).map(|ms| ms * 1e6)
+            let points = points.iter().map(|(value, times)| (*value, times[stage]));
+            shown(slope(&points.collect::<Vec<_>>()) * 1e6)
         };
-        println!(
-            "{}",
-            row(count, (0..STAGES.len()).map(|stage| cell(of(stage))))
-        );
+        print_row(count, (0..STAGES.len()).map(of));
     }
     Ok(())
 }
 
-/// Milliseconds of each of [`STAGES`].
-fn times(file: &Path, browser: Option<&(PathBuf, PathBuf)>) -> Result<Vec<Option<f64>>> {
-    let page = match browser {
-        Some((page, chromium)) => first_picture(file, page, chromium)?,
-        None => Value::Null,
-    };
-    let figures = serde_json::json!({"native": native(file)?, "page": page});
-    let ms = |&(_, place, unit): &(_, &str, f64)| Some(figures.pointer(place)?.as_f64()? * unit);
-    Ok(STAGES.iter().map(ms).collect())
-}
-
-/// By how much the second numbers grow with the first, by least squares; `None` for fewer than two.
-fn slope(points: &[(f64, f64)]) -> Option<f64> {
-    let number = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / number;
+/// By how much the second numbers grow with the first, by least squares.
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let mean =
+        |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;
     let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let over = points
-        .iter()
-        .map(|point| (point.0 - x) * (point.1 - y))
-        .sum::<f64>();
-    let square = points
-        .iter()
-        .map(|point| (point.0 - x).powi(2))
-        .sum::<f64>();
-    (square > 0.0).then(|| over / square)
-}
-
-fn cell(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), shown)
-}
-
-fn row(name: &str, cells: impl Iterator<Item = String>) -> String {
-    let cells: String = cells.map(|cell| format!("{cell:>14}")).collect();
-    format!("{name:<20}{cells}")
+    let over = points.iter().map(|point| (point.0 - x) * (point.1 - y));
+    over.sum::<f64>()
+        / points
+            .iter()
+            .map(|point| (point.0 - x).powi(2))
+            .sum::<f64>()
 }
 
 #[cfg(test)]
@@ -120,8 +86,7 @@ mod tests {
 
     #[test]
     fn a_slope_is_found_through_noise() {
-        assert_eq!(slope(&[(1.0, 5.0), (3.0, 9.0)]), Some(2.0));
-        assert_eq!(slope(&[(0.0, 1.0), (1.0, 0.0), (2.0, 5.0)]), Some(2.0));
-        assert_eq!(slope(&[(1.0, 5.0)]), None);
+        assert!((slope(&[(1.0, 5.0), (3.0, 9.0)]) - 2.0).abs() < 1e-9);
+        assert!((slope(&[(0.0, 1.0), (1.0, 0.0), (2.0, 5.0)]) - 2.0).abs() < 1e-9);
     }
 }
