@@ -15,7 +15,7 @@ use vramscope_core::analysis::report::facts::warning_line;
 use vramscope_core::model::DeviceIndex;
 use vramscope_core::open::Progress;
 
-use crate::commands::html;
+use crate::commands::{html, text};
 use crate::failure::Failure;
 use crate::harmless::printable;
 use crate::input;
@@ -214,6 +214,28 @@ fn answered(
     };
     ask(&command, source).unwrap_or(Ok(()))?;
     Ok(answer.bytes)
+}
+
+/// What the text of an error or a log in a file says of memory.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn text_of_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    let unread = |error| Failure::unread(path, error);
+    let reading = vramscope_text::read_from(input::open_file(path)?, |_| {}).map_err(unread)?;
+    text::json_of(&input::display_name(path), &reading)
+}
+
+/// The same of a text in memory.
+///
+/// # Errors
+/// When it is compressed, and damaged at its beginning.
+pub fn text_of_bytes(text: &[u8]) -> Result<Vec<u8>, Failure> {
+    let reading = vramscope_text::read_from(text, |_| {});
+    text::json_of(
+        "text",
+        &reading.map_err(Failure::io("cannot read the text".to_owned()))?,
+    )
 }
 
 /// The viewer as one file without a snapshot; another page sends it some by messages.

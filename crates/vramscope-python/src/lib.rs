@@ -3,7 +3,7 @@
 //! It computes and phrases nothing itself: answers and failures come from the command line's library, tables from core.
 //! Other Python threads continue meanwhile. The package around it, in `python/vramscope`, adds names, types and
 //! documentation. Its methods are commands with their options as arguments (`_snapshot`), its types describe their
-//! answers (`_answers`; tests compare them with real ones). `_record` uses torch's own recorder and is pure Python;
+//! answers (`_answers`; tests compare them with real ones). `_text` asks about error texts and logs. `_record` uses torch's own recorder and is pure Python;
 //! `_show` puts the page into a notebook's frame, `_widget` the page that all cells share; `debug_server` adds to
 //! torch's debug server, where `_debug_worker` answers on every rank and `_debug_pages` queries all of them.
 
@@ -11,6 +11,7 @@ mod errors;
 mod ranks;
 mod snapshot;
 mod table;
+mod text;
 
 use std::ffi::OsString;
 
@@ -34,4 +35,6 @@ mod _vramscope {
     use crate::snapshot::{Opened, open_bytes, open_file};
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::text::{text_of_bytes, text_of_file};
 }

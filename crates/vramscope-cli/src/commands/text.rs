@@ -5,6 +5,7 @@ mod parts;
 use std::path::PathBuf;
 
 use clap::Args;
+use vramscope_text::Reading;
 
 use crate::arguments::Show;
 use crate::failure::Failure;
@@ -81,6 +82,13 @@ fn parts_of(command: &str, files: &[PathBuf], first: usize) -> (Vec<Part>, Vec<F
         }
     }
     (parts, failures)
+}
+
+/// The JSON of an answer about a text, with all failures in full.
+pub(crate) fn json_of(name: &str, reading: &Reading) -> Result<Vec<u8>, Failure> {
+    let (mut answer, parts) = (Vec::new(), parts::of(name, reading, usize::MAX));
+    report::write_json(&mut answer, "text", parts, Show::default())?;
+    Ok(answer)
 }
 
 /// The JSON of an answer about texts, for agents. `limit`: rows per table.

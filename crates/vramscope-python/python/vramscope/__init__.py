@@ -1,8 +1,9 @@
 """See what GPU memory was used for.
 
-``open()`` reads a memory snapshot of PyTorch, ``record()`` makes one, ``dry_run()`` makes one without a GPU. Answers are
-those of the command ``vramscope`` (``--json``); tables go to polars, DuckDB and pyarrow without a copy. Sizes are in
-bytes, times in microseconds. A *moment* is a number of events and means the state after them; 0 is before the first.
+``open()`` reads a memory snapshot of PyTorch, ``record()`` makes one, ``dry_run()`` makes one without a GPU,
+``explain_text()`` has only the error or the log. Answers are those of the command ``vramscope`` (``--json``); tables go
+to polars, DuckDB and pyarrow without a copy. Sizes are in bytes, times in microseconds. A *moment* is a number of events
+and means the state after them; 0 is before the first.
 """
 
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from ._dry_run import dry_run
 from ._record import Recording, RecordingWarning, record
 from ._show import View
 from ._snapshot import DamageWarning, Snapshot, open
+from ._text import explain_text
 from ._vramscope import SnapshotError, Table
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Table",
     "View",
     "dry_run",
+    "explain_text",
     "open",
     "record",
 ]
