@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use vramscope_core::analysis::report::facts::warning_line;
-use vramscope_core::container::FileKind;
+use vramscope_core::container::{FileKind, HEAD_BYTES};
 use vramscope_core::model::Warnings;
 use vramscope_core::open::{Options, Progress, decode_with};
 use vramscope_core::{Limits, Snapshot};
@@ -108,24 +108,36 @@ fn decode_shown(
     })
 }
 
+/// The first bytes of a file, as many as tell its kind; empty if it cannot be read, or is no ordinary file, whose head might
+/// never end.
+pub(crate) fn head(path: &Path) -> Vec<u8> {
+    let mut head = Vec::new();
+    let file = File::open(path).ok();
+    let Some(mut file) = file.filter(|file| regular_bytes(file).is_some()) else {
+        return head;
+    };
+    let mut read = |head: &mut Vec<u8>, most: usize| {
+        let more = most.saturating_sub(head.len()) as u64;
+        drop((&mut file).take(more).read_to_end(head));
+    };
+    read(&mut head, HEAD_BYTES);
+    let needed_bytes = FileKind::head_bytes(&head);
+    read(&mut head, needed_bytes);
+    head
+}
+
 /// Whether a file is text that is not a snapshot: a log, or a pasted error. Reads nothing from standard input.
 pub(crate) fn is_log_file(path: &Path) -> bool {
-    const HEAD: usize = 4 << 10;
     if guarded::check(path).is_err() {
         return false;
     }
     if is_stdin(path) {
         let mut input = io::stdin().lock();
-        let is_log = |head: &[u8]| FileKind::of(&head[..head.len().min(HEAD)]) == FileKind::Log;
-        return input.fill_buf().is_ok_and(is_log);
+        return input
+            .fill_buf()
+            .is_ok_and(|head| FileKind::of(head) == FileKind::Log);
     }
-    // The head of another kind of file might never end.
-    let file = File::open(path)
-        .ok()
-        .filter(|file| regular_bytes(file).is_some());
-    let mut head = Vec::new();
-    let read = file.map(|file| file.take(HEAD as u64).read_to_end(&mut head));
-    read.is_some_and(|read| read.is_ok()) && FileKind::of(&head) == FileKind::Log
+    FileKind::of(&head(path)) == FileKind::Log
 }
 
 /// Reads reports about memory in a text, piece by piece, with a progress bar.

@@ -26,9 +26,6 @@ const LAST_BYTES: u32 = 512 << 10;
 /// 180 ms by 4 MiB, 130 ms by 32 MiB, 110 ms at once), small beside what the file becomes.
 const WINDOW_BYTES: u64 = 32 << 20;
 
-/// Bytes that are enough to tell a file's kind.
-pub const HEAD_BYTES: usize = 4 << 10;
-
 /// Reads a blob from its start. Clones read the same windows.
 #[derive(Clone)]
 pub struct BlobReader(Rc<RefCell<Windows>>);

@@ -8,7 +8,7 @@ mod progress;
 mod queue;
 
 pub use bitmap::Bitmaps;
-pub use blob::{BlobReader, HEAD_BYTES};
+pub use blob::BlobReader;
 pub use port::{Port, Ticks, log_error, serve};
 pub use progress::Reporter;
 pub use queue::Queue;

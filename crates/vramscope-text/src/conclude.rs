@@ -248,8 +248,11 @@ fn of_driver(failure: &Failure) -> Cause {
         return Cause::new(Class::RequestTooLarge, sure, verdict, title);
     }
     let free = failure.free.as_ref().map(|figure| figure.bytes);
-    // Paddle counts what it holds itself.
-    if let (Some(_), Some(_), Some(held)) = (wanted, free, &failure.allocated) {
+    // Paddle says what it holds itself. If that is little, others are the reason.
+    if let (Some(wanted), Some(free), Some(held)) = (wanted, free, &failure.allocated)
+        && free < wanted
+        && held.bytes / 2 > free.saturating_add(wanted)
+    {
         let title = sentences::live(Bytes(held.bytes), None, torch::WHEN);
         return Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title);
     }
@@ -349,7 +352,8 @@ fn of_start(failure: &Failure) -> Vec<Cause> {
         Bytes(free.bytes),
         Bytes(total.bytes)
     );
-    let hundredths = 100 * free.bytes / total.bytes.max(1);
+    let hundredths = u128::from(free.bytes) * 100 / u128::from(total.bytes.max(1));
+    let hundredths = hundredths.min(99);
     let mut to_try = vec![format!(
         "End what else is on the device (an earlier vLLM that did not end well stays there), or lower --gpu-memory-utilization to \
          the share that is free: 0.{hundredths:02}."
@@ -484,7 +488,8 @@ fn of_xla(failure: &Failure) -> Vec<Cause> {
 fn of_xla_alone(failure: &Failure, needed: &Figure) -> Cause {
     let in_all = failure.allocated.as_ref();
     let whole = in_all.map_or(needed.bytes, |whole| whole.bytes.max(needed.bytes));
-    if whole < 1 << 30 {
+    let is_one = failure.words == ONE_REQUEST;
+    if whole < 1 << 30 && !is_one {
         let title = format!(
             "The program needs only {}: others, or arrays of earlier programs, held the device",
             Bytes(whole)
@@ -498,7 +503,7 @@ fn of_xla_alone(failure: &Failure, needed: &Figure) -> Cause {
         cause.to_try.push("JAX takes three quarters of a device when it starts: another JAX, or TensorFlow, finds nothing left. XLA_PYTHON_CLIENT_PREALLOCATE=false or XLA_PYTHON_CLIENT_MEM_FRACTION=.4 leaves room.".to_owned());
         return cause;
     }
-    let what = match failure.words == ONE_REQUEST {
+    let what = match is_one {
         true => "One request was for",
         false => "The program needs",
     };

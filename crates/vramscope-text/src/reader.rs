@@ -34,7 +34,7 @@ const HEAD: usize = 200;
 /// How much of a line is examined before and after a word, if the line has quantities or an error.
 const LINE: usize = 4 << 10;
 const NEAR: usize = 500;
-/// The narrowest terminal.
+/// A shorter line was not wrapped.
 const LEAST_WIDTH: usize = 30;
 
 /// Most records stored, and most quantities of log lines.
@@ -180,12 +180,12 @@ impl Reader {
     fn at(&mut self, window: &[u8], at: usize, kind: Kind) {
         match kind {
             Kind::Failure => {
-                if !self.message(window, at, kind) && !self.driver(window, at) {
-                    self.host(window, at);
+                if !self.message(window, at, kind) {
+                    self.lines(window, at, kind);
                 }
             }
             Kind::Xla => drop(self.message(window, at, kind)),
-            Kind::Host => self.host(window, at),
+            Kind::Host => self.lines(window, at, kind),
             Kind::Summary => {
                 let start = line_around(window, at, LINE).0;
                 if let Some((summary, length)) = tables::summary(&window[start..]) {
@@ -255,16 +255,24 @@ impl Reader {
         }
     }
 
-    /// Searches a line for an error of the driver or of a framework, and, as a terminal may have wrapped it, the lines around
-    /// it.
-    fn driver(&mut self, window: &[u8], at: usize) -> bool {
-        let lines = with_wrapped(window, at);
-        lines
-            .into_iter()
-            .any(|(start, line)| start >= self.taken && self.driver_on(window, start, line))
+    /// Searches the line around a word for an error of the driver, of a framework, or of the computer's own memory. If it has
+    /// none, a terminal may have wrapped it: then with the next line, and with the one before.
+    fn lines(&mut self, window: &[u8], at: usize, kind: Kind) {
+        let mut tells = |start: usize, line: &[u8]| {
+            start >= self.taken
+                && (kind == Kind::Failure && self.driver(window, start, line)
+                    || self.host(window, start, line))
+        };
+        let (start, line) = line_around(window, at, NEAR);
+        if !tells(start, line) {
+            let _is_found = with_wrapped(window, start, line)
+                .into_iter()
+                .any(|(start, lines)| tells(start, lines));
+        }
     }
 
-    fn driver_on(&mut self, window: &[u8], start: usize, line: &[u8]) -> bool {
+    /// Searches a line for an error of the driver or of a framework.
+    fn driver(&mut self, window: &[u8], start: usize, line: &[u8]) -> bool {
         let compact = Compact::of(line);
         if is_source(line) {
             return false;
@@ -334,17 +342,8 @@ impl Reader {
         true
     }
 
-    /// Searches a line for a failure of the computer's own memory, and the lines around it as [`driver`](Self::driver) does.
-    fn host(&mut self, window: &[u8], at: usize) {
-        let mut lines = with_wrapped(window, at);
-        // The line alone first: what is found ends with the last line.
-        lines.sort_by_key(|(_, line)| line.len());
-        let _is_found = lines
-            .into_iter()
-            .any(|(start, line)| start >= self.taken && self.host_on(window, start, line));
-    }
-
-    fn host_on(&mut self, window: &[u8], start: usize, line: &[u8]) -> bool {
+    /// Searches a line for a failure of the computer's own memory.
+    fn host(&mut self, window: &[u8], start: usize, line: &[u8]) -> bool {
         if is_source(line) {
             return true;
         }
@@ -542,9 +541,9 @@ fn first_message(text: &[u8], is_xla: bool) -> Option<Found> {
     found.into_iter().flatten().min_by_key(|found| found.start)
 }
 
-/// The line around a position with the next one, alone, and with the one before, each with its beginning. Lines that are too
-/// short for a terminal to wrap are not joined, nor those that tell something by themselves.
-fn with_wrapped(window: &[u8], at: usize) -> Vec<(usize, &[u8])> {
+/// A line with the next one, and with the one before, each with its beginning. Lines that are too short for a terminal to wrap
+/// are not joined, nor those that tell something by themselves.
+fn with_wrapped<'a>(window: &'a [u8], start: usize, line: &[u8]) -> Vec<(usize, &'a [u8])> {
     let tells = |line: &[u8]| {
         let compact = Compact::of(line).bytes;
         memchr::memmem::find(&compact, b"outofmemory").is_some()
@@ -552,7 +551,6 @@ fn with_wrapped(window: &[u8], at: usize) -> Vec<(usize, &[u8])> {
             || driver_found(&compact, &[]).is_some()
             || host::find(line, &compact, &[]).is_some()
     };
-    let (start, line) = line_around(window, at, NEAR);
     let end = start + line.len();
     let mut all = Vec::new();
     if line.len() >= LEAST_WIDTH && window.get(end) == Some(&b'\n') {
@@ -561,7 +559,6 @@ fn with_wrapped(window: &[u8], at: usize) -> Vec<(usize, &[u8])> {
             all.push((start, &window[start..end + 1 + next.len()]));
         }
     }
-    all.push((start, line));
     let before = start.checked_sub(1);
     if let Some(before) = before.filter(|&before| window[before] == b'\n') {
         let (first, before) = line_around(window, before, NEAR);

@@ -3,14 +3,14 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use vramscope_port::{BlobReader, HEAD_BYTES, Port, Reporter};
+use vramscope_port::{BlobReader, Port, Reporter};
 use vramscope_protocol::clock;
 use vramscope_protocol::views::text::TextFile;
 use vramscope_protocol::{Failure, Progress, Reply, Stage};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Blob;
 
-use vramscope_core::container::{FileKind, is_plain_pickle};
+use vramscope_core::container::{FileKind, HEAD_BYTES, is_plain_pickle};
 use vramscope_core::open::{self, Options, decode_arriving_pickle, decode_with};
 use vramscope_core::{Limits, Snapshot};
 
@@ -66,7 +66,11 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File>
         Err(failure) => return fail(*failure, port),
     };
     // Of a file that cannot be read, reading it whole tells the error.
-    let head = reader.head(HEAD_BYTES).await.ok();
+    let mut head = reader.head(HEAD_BYTES).await.ok();
+    let needed_bytes = head.as_deref().map_or(0, FileKind::head_bytes);
+    if needed_bytes > HEAD_BYTES {
+        head = reader.head(needed_bytes).await.ok();
+    }
     let file = Reading {
         name,
         reader,

@@ -65,6 +65,7 @@ fn device_facts(device: Device<'_>, notes: Vec<Note>) -> DeviceFacts {
         lines: LineFacts::of(*device),
         // The cast saturates.
         map_bytes: device.map_lanes().y_end() as u64,
+        // Of all pools, also within some: the page marks them.
         ooms: device
             .tells_failures()
             .then(|| device.oom_moments().len() as u64),

@@ -245,8 +245,20 @@ pub enum FileKind {
     Snapshot,
 }
 
+/// Bytes from which [`FileKind::of`] recognises a file that is not compressed by zstd.
+pub const HEAD_BYTES: usize = 4 << 10;
+
 impl FileKind {
-    /// The kind of the file that begins with `head` (4 KiB are enough), compressed or not.
+    /// How many bytes of a file that begins with `head` must be known to recognise it: a block of zstd is unpacked as a whole.
+    #[must_use]
+    pub fn head_bytes(head: &[u8]) -> usize {
+        match sniff(head) {
+            Ok(Format::Zstd) => 132 << 10,
+            _ => HEAD_BYTES,
+        }
+    }
+
+    /// The kind of the file that begins with `head`, compressed or not. [`head_bytes`](Self::head_bytes) are enough.
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
         let mut unpacked_head = Vec::new();

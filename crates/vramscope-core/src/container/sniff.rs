@@ -147,7 +147,8 @@ fn goes_on_after_json(text: &[u8]) -> bool {
         if depth == 0 {
             let (json, rest) = text.split_at(at + 1);
             let has = |key: &[u8]| memmem::find(json, key).is_some();
-            let is_snapshot = has(b"\"device_traces\"") || has(b"\"segments\"");
+            let is_snapshot =
+                has(b"\"device_traces\"") || has(b"\"segments\"") || has(b"\"total_size\"");
             return !is_snapshot && !rest.trim_ascii().is_empty();
         }
     }

@@ -20,7 +20,7 @@ pub struct Shape {
     /// Number of distinct frames; fewer if the stacks cannot hold so many.
     #[arg(long, default_value_t = 2_000)]
     pub frames: u32,
-    /// Number of distinct stacks.
+    /// Number of stacks, distinct if there are frames enough.
     #[arg(long, default_value_t = 2_000)]
     pub stacks: u32,
     /// Number of frames of each stack.
@@ -33,7 +33,7 @@ pub struct Shape {
     #[arg(long, default_value_t = 2_000)]
     pub live: usize,
     /// Number of devices.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub devices: u32,
     /// Number of streams of each device.
     #[arg(long, default_value_t = 1)]
@@ -44,23 +44,6 @@ pub struct Shape {
     /// Number of annotated ranges.
     #[arg(long, default_value_t = 0)]
     pub annotations: usize,
-}
-
-impl Default for Shape {
-    fn default() -> Self {
-        Self {
-            events: 100_000,
-            frames: 2_000,
-            stacks: 2_000,
-            depth: 40,
-            name_bytes: 80,
-            live: 2_000,
-            devices: 1,
-            streams: 1,
-            pools: 1,
-            annotations: 0,
-        }
-    }
 }
 
 /// Makes a snapshot of this shape. Blocks are freed in random order once the wanted number is live.
@@ -133,7 +116,10 @@ fn annotations(count: usize, trace: &[TraceEntry]) -> Vec<Annotation> {
                 is_start,
                 name: format!("step {range}").into(),
                 device: 0,
-                time_us: trace[event].time_us.unwrap_or_default(),
+                time_us: trace
+                    .get(event)
+                    .and_then(|it| it.time_us)
+                    .unwrap_or_default(),
             });
         }
     }
@@ -190,7 +176,7 @@ fn stacks(shape: &Shape, rng: &mut Rng) -> StackBook {
         let mut frames = Vec::with_capacity(shape.depth as usize);
         for (of, depth) in [(&native, inner), (&python, outer)] {
             let fresh = half.div_ceil(shape.stacks.max(1)).max(depth / 4).min(depth);
-            let walked = (0..fresh).map(|at| (stack * fresh + at) % half);
+            let walked = (0..fresh).map(|at| (stack.wrapping_mul(fresh) + at) % half);
             frames.extend(walked.map(|number| of[number as usize]));
             // Low numbers more often than high ones.
             let shared = (fresh..depth).map(|_| {

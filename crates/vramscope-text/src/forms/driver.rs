@@ -140,11 +140,18 @@ pub(crate) fn find(line: &[u8]) -> Option<Found> {
 
 /// Errors of other frameworks on one line, with their figures; `after` is the text that follows.
 pub(crate) fn find_framework(line: &[u8], after: &[u8]) -> Option<Found> {
+    // A terminal may have wrapped the figures of long ones.
+    let text = [line, after].concat();
+    let wrapped = |found: Option<Found>| {
+        let found = found.filter(|found| found.start < line.len())?;
+        let end = found.end.min(line.len());
+        Some(Found { end, ..found })
+    };
     [
         find_absurd(line),
-        find_tensor(line),
+        wrapped(find_tensor(&text)),
         find_bfc(line),
-        find_paddle(line),
+        wrapped(find_paddle(&text)),
         find_onnx(line, after),
         find_buffer(line, after),
         find_vulkan(line, after),

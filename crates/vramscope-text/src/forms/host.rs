@@ -60,8 +60,9 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
         return Some((0, HostFailure { kind, requested }));
     }
     if has("DefaultCPUAllocator:") || has("BuynewRAM") {
-        let requested =
-            Cursor::behind(compact, "youtriedtoallocate").and_then(|mut it| it.figure());
+        // A terminal may have wrapped it.
+        let text = [compact, after].concat();
+        let requested = Cursor::behind(&text, "youtriedtoallocate").and_then(|mut it| it.figure());
         let kind = HostKind::Allocation;
         return Some((at("DefaultCPUAllocator"), HostFailure { kind, requested }));
     }
@@ -104,8 +105,9 @@ fn of_ray(compact: &[u8]) -> bool {
         return false;
     };
     let count = compact[..at].strip_suffix(b"Workers(tasks/actors)");
-    match count.map(|before| before.ends_with(b"0") && !before.ends_with(b"10")) {
-        Some(is_none) => !is_none,
+    match count {
+        Some([.., before, b'0']) => before.is_ascii_digit(),
+        Some(count) => count.last().is_some_and(u8::is_ascii_digit),
         // The count is on the line before.
         None => find(",0Workerscrashed").is_some(),
     }

@@ -80,7 +80,7 @@ fn any_thread() -> impl Strategy<Value = String> {
     prop::sample::select(texts.collect::<Vec<String>>())
 }
 
-/// A place to cut a text, outside of numbers: nothing shows that half a number is not a whole one.
+/// A place to cut a text, outside of numbers: half a number with a unit or a word behind it looks like a whole one.
 fn place(text: &[u8], share: f64) -> usize {
     let place = (text.len() as f64 * share) as usize;
     let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';

@@ -645,25 +645,49 @@ fn wrapped_lines_of_other_frameworks_tell_the_same() {
     ];
     let mut lost = Vec::new();
     for text in texts {
-        let class = |text: &str| {
-            read(text.as_bytes())
-                .records
-                .first()
-                .and_then(conclude)
-                .map(|told| told.main().class)
+        let told = |text: &str| {
+            let reading = read(text.as_bytes());
+            let told = reading.records.iter().map(|record| {
+                let class = conclude(record).map(|told| told.main().class);
+                (class, record.request().0.map(|figure| figure.bytes))
+            });
+            told.collect::<Vec<_>>()
         };
-        let whole = class(text);
-        assert!(whole.is_some(), "{text}");
+        let whole = told(text);
+        assert_eq!(whole.len(), 1, "{text}");
         for width in 80..160 {
             let lines: Vec<_> = text
                 .as_bytes()
                 .chunks(width)
                 .map(String::from_utf8_lossy)
                 .collect();
-            if class(&lines.join("\n")) != whole {
+            if told(&lines.join("\n")) != whole {
                 lost.push((width, &text[..30]));
             }
         }
     }
     assert!(lost.is_empty(), "{} {lost:?}", lost.len());
+}
+
+#[test]
+fn the_next_line_is_no_part_of_a_number() {
+    let buffer = "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 8753520640\n0.12.345.690 E llama_init\n";
+    let reading = read(buffer.as_bytes());
+    let requested = reading.records[0].request().0;
+    assert!(requested.is_none_or(|figure| figure.bytes == 8_753_520_640));
+    let rocm = "allocating 9866.00 MiB on device 0: cudaMalloc failed: out of memory\nalloc_tensor_range: failed to allocate ROCm0 buffer of size 10345250816\n";
+    let reading = read(rocm.as_bytes());
+    let Report::Failure(failure) = &reading.records[0].report else {
+        panic!("{reading:?}");
+    };
+    assert_eq!(failure.api, vramscope_text::Api::Hip);
+}
+
+#[test]
+fn figures_that_no_device_has_are_read() {
+    let text = "Free memory on device cuda:0 (17179869184.00/22.05 GiB) on startup is less than desired GPU memory utilization (0.9, 19.84 GiB).";
+    let told = read(text.as_bytes());
+    let _told: Vec<_> = told.records.iter().map(conclude).collect();
+    let little = "Out of memory error on GPU 0. Cannot allocate 2.0GB memory on GPU 0, 300.0MB memory has been allocated and available memory is only 1.0GB.";
+    assert!(title(little).contains("does not say who had the rest"));
 }

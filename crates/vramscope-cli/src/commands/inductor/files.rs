@@ -1,14 +1,14 @@
 //! Finds the files that contain graphs. The library does not touch files, so folders are searched here.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use vramscope_core::container::FileKind;
 use vramscope_inductor::{self as inductor, Export, graph_name};
 
 use crate::failure::Failure;
-use crate::input::{display_name, is_stdin, open_file};
+use crate::input::{display_name, head, is_stdin, open_file};
 use crate::output;
 
 /// Maximum depth of folders that is searched. tlparse uses one level.
@@ -91,17 +91,6 @@ impl FolderSearch {
 /// Whether a file contains graphs, judged by its first bytes.
 pub(in crate::commands) fn holds_graphs(path: &Path) -> bool {
     FileKind::of(&head(path)) == FileKind::Graphs
-}
-
-/// The first bytes of a file; empty if it cannot be read.
-fn head(path: &Path) -> Vec<u8> {
-    let mut head = Vec::new();
-    if path.is_file()
-        && let Ok(file) = File::open(path)
-    {
-        let _unreadable = file.take(4 << 10).read_to_end(&mut head);
-    }
-    head
 }
 
 /// Reads the graphs of a file.

@@ -19,6 +19,8 @@ pub(super) fn of(name: &str, reading: &Reading, first: usize) -> Vec<Part> {
         ..Part::default()
     };
     head.fact("lines", "", Cell::Number(reading.lines));
+    let broken_off = reading.broken_off.clone();
+    head.fact("broken_off", "", Cell::or_none(broken_off, Cell::Text));
     head.fact_with(
         "failures",
         "failures",

@@ -147,7 +147,7 @@ impl<'a> Device<'a> {
         self.history.has_trace() && profile.is_none_or(|it| it.kind == ProfileKind::Trace)
     }
 
-    /// Number of [failed requests](Self::failed_requests); `None` if the file would not record one.
+    /// Number of [failed requests](Self::failed_requests), 0 within pools; `None` if the file would not record one.
     #[must_use]
     pub fn failures(self) -> Option<u64> {
         self.tells_failures()

@@ -406,7 +406,7 @@ pub fn reserved_peak(history: &History) -> u32 {
     best.0
 }
 
-/// The number of failed requests, and the moment after the last one with its arena.
+/// The moment after the last failed request, with its arena.
 fn last_failure(device: Device<'_>) -> Option<(u32, Arena)> {
     let (snapshot, history) = (device.snapshot(), device.history);
     device.failed_requests().last().map(|&moment| {
