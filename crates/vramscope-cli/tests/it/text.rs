@@ -76,3 +76,30 @@ fn other_commands_name_it() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("vramscope text"), "{told}");
 }
+
+#[test]
+fn compressed_logs_are_texts() {
+    let log = std::fs::read(fixtures().join(LOG)).unwrap();
+    // Longer than what is looked at, even when compressed: no two lines are alike.
+    let lines = (0..300_000_u64).map(|line| {
+        format!(
+            "step {line} loss {:x}\n",
+            line.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        )
+    });
+    let log = [log, lines.collect::<String>().into_bytes()].concat();
+    let packed = zstd::encode_all(&*log, 3).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let [plain, packed_name] = ["train.log", "train.log.zst"].map(|name| folder.path().join(name));
+    std::fs::write(&plain, &log).unwrap();
+    std::fs::write(&packed_name, packed).unwrap();
+    let told = |path: &std::path::Path| {
+        let path = path.display().to_string();
+        let told = vramscope(&["oom", &path]);
+        assert!(told.status.success(), "{told:?}");
+        String::from_utf8(told.stdout)
+            .unwrap()
+            .replace(&path, "LOG")
+    };
+    assert_eq!(told(&plain), told(&packed_name));
+}

@@ -249,11 +249,12 @@ pub enum FileKind {
 pub const HEAD_BYTES: usize = 4 << 10;
 
 impl FileKind {
-    /// How many bytes of a file that begins with `head` must be known to recognise it: a block of zstd is unpacked as a whole.
+    /// How many bytes of a file that begins with `head` must be known to recognise it. Of a file compressed by zstd nothing
+    /// comes out before a whole window has been unpacked, which has 2 MiB at the usual level.
     #[must_use]
     pub fn head_bytes(head: &[u8]) -> usize {
         match sniff(head) {
-            Ok(Format::Zstd) => 132 << 10,
+            Ok(Format::Zstd) => 4 << 20,
             _ => HEAD_BYTES,
         }
     }
