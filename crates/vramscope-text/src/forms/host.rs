@@ -5,42 +5,52 @@ use memchr::memmem;
 use crate::cursor::Cursor;
 use crate::record::{HostFailure, HostKind};
 
+/// What shows its kind by itself, without white space.
+const WORDS: [(&str, HostKind); 11] = [
+    ("Outofmemory:Killedprocess", HostKind::Kernel),
+    ("Memorycgroupoutofmemory", HostKind::Kernel),
+    ("oom-kill:constraint", HostKind::Kernel),
+    // Slurm, and Kubernetes.
+    ("oom_killevent", HostKind::Kernel),
+    ("oom-killevent", HostKind::Kernel),
+    ("State:OUT_OF_MEMORY", HostKind::Kernel),
+    ("OOMKilled", HostKind::Kernel),
+    ("WinError1455", HostKind::PagingFile),
+    ("oserror1455", HostKind::PagingFile),
+    ("insufficientsharedmemory(shm)", HostKind::SharedMemory),
+    // Level Zero and SYCL, by the names of their errors.
+    ("_ERROR_OUT_OF_HOST_MEMORY", HostKind::Allocation),
+];
+
+/// How launchers say that SIGKILL ended a process, without white space.
+const KILLED: [&str; 6] = [
+    "exitcode-9",
+    "exitcode:-9",
+    "exitcode137",
+    "returncode=-9",
+    "Signal9(SIGKILL)",
+    "<Signals.SIGKILL:9>",
+];
+
 /// A failure on one line, given as it is and without white space, and its beginning in the former; `after` is the text that
 /// follows, without white space.
 pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, HostFailure)> {
     let has = |word: &str| memmem::find(compact, word.as_bytes()).is_some();
-    let at = |word: &str| memmem::find(line, word.as_bytes()).unwrap_or(0);
     let of = |kind| HostFailure {
         kind,
         requested: None,
     };
-    const KERNEL: [&str; 7] = [
-        "Outofmemory:Killedprocess",
-        "Memorycgroupoutofmemory",
-        "oom-kill:constraint",
-        // Slurm, and Kubernetes.
-        "oom_killevent",
-        "oom-killevent",
-        "State:OUT_OF_MEMORY",
-        "OOMKilled",
-    ];
+    if let Some((word, kind)) = WORDS.into_iter().find(|(word, _)| has(word)) {
+        // Words of several parts begin with their line.
+        let at = memmem::find(line, word.as_bytes()).unwrap_or(0);
+        return Some((at, of(kind)));
+    }
     // Slurm, too; not torch's error behind a rank.
-    let is_slurm = has(":OutOfMemory") && !has(":OutOfMemoryError");
-    if is_slurm || KERNEL.iter().any(|word| has(word)) {
+    if has(":OutOfMemory") && !has(":OutOfMemoryError") {
         return Some((0, of(HostKind::Kernel)));
     }
     if of_ray(compact) {
         return Some((0, of(HostKind::Ray)));
-    }
-    // Level Zero and SYCL, by the names of their errors.
-    if has("_ERROR_OUT_OF_HOST_MEMORY") {
-        return Some((at("OUT_OF_HOST_MEMORY"), of(HostKind::Allocation)));
-    }
-    if has("OOMwhenallocatingtensor") && has("device:CPU") {
-        return Some((0, of(HostKind::Allocation)));
-    }
-    if has("WinError1455") || has("oserror1455") {
-        return Some((at("1455"), of(HostKind::PagingFile)));
     }
     if has("DataLoaderworker(pid") && has("killedbysignal:") {
         let kind = match has("Buserror") {
@@ -49,39 +59,12 @@ pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
             false if has("signal:Killed") => HostKind::Worker,
             false => return None,
         };
-        return Some((at("DataLoader worker"), of(kind)));
-    }
-    if has("insufficientsharedmemory(shm)") {
-        return Some((at("insufficient"), of(HostKind::SharedMemory)));
-    }
-    if has("ofpinnedmemory:") && has("failedtoallocate") {
-        let requested = Cursor::behind(compact, "failedtoallocate").and_then(|mut it| it.figure());
-        let kind = HostKind::Pinned;
-        return Some((0, HostFailure { kind, requested }));
-    }
-    if has("DefaultCPUAllocator:") || has("BuynewRAM") {
-        // A terminal may have wrapped it.
-        let text = [compact, after].concat();
-        let requested = Cursor::behind(&text, "youtriedtoallocate").and_then(|mut it| it.figure());
-        let kind = HostKind::Allocation;
-        return Some((at("DefaultCPUAllocator"), HostFailure { kind, requested }));
-    }
-    // ollama
-    if let Some(mut cursor) = Cursor::behind(compact, "requiresmoresystemmemory(") {
-        let (requested, kind) = (cursor.figure(), HostKind::Allocation);
-        return Some((at("requires"), HostFailure { kind, requested }));
+        let at = memmem::find(line, b"DataLoader worker").unwrap_or(0);
+        return Some((at, of(kind)));
     }
     if let Some(found) = find_allocation(line, compact, after) {
         return Some(found);
     }
-    const KILLED: [&str; 6] = [
-        "exitcode-9",
-        "exitcode:-9",
-        "exitcode137",
-        "returncode=-9",
-        "Signal9(SIGKILL)",
-        "<Signals.SIGKILL:9>",
-    ];
     if KILLED.iter().any(|word| has(word)) {
         return Some((0, of(HostKind::Killed)));
     }
@@ -113,9 +96,33 @@ fn of_ray(compact: &[u8]) -> bool {
     }
 }
 
-/// A failed allocation, by the name of its error.
+/// A failed allocation.
 fn find_allocation(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, HostFailure)> {
     let has = |word: &str| memmem::find(compact, word.as_bytes()).is_some();
+    let at = |word: &str| memmem::find(line, word.as_bytes()).unwrap_or(0);
+    // A terminal may have wrapped the figure.
+    let text = [compact, after].concat();
+    let of = |kind, word: &str| {
+        let requested = Cursor::behind(&text, word).and_then(|mut it| it.figure());
+        HostFailure { kind, requested }
+    };
+    if has("OOMwhenallocatingtensor") && has("device:CPU") {
+        let requested = None;
+        let kind = HostKind::Allocation;
+        return Some((0, HostFailure { kind, requested }));
+    }
+    if has("ofpinnedmemory:") && has("failedtoallocate") {
+        return Some((0, of(HostKind::Pinned, "failedtoallocate")));
+    }
+    if has("DefaultCPUAllocator:") || has("BuynewRAM") {
+        let failure = of(HostKind::Allocation, "youtriedtoallocate");
+        return Some((at("DefaultCPUAllocator"), failure));
+    }
+    // ollama
+    if has("requiresmoresystemmemory(") {
+        let failure = of(HostKind::Allocation, "requiresmoresystemmemory(");
+        return Some((at("requires"), failure));
+    }
     // Errors of devices have the same names.
     let is_of_device = || {
         ["cuda", "CUDA", "hip", "HIP", "rmm", "outofmemory"]
@@ -128,10 +135,8 @@ fn find_allocation(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
             // numpy calls its own `_ArrayMemoryError`.
             let is_word = before.ends_with(b"_Array")
                 || !before.last().is_some_and(u8::is_ascii_alphanumeric);
-            let requested =
-                Cursor::behind(compact, "Unabletoallocate").and_then(|mut it| it.figure());
-            let kind = HostKind::Allocation;
-            return is_word.then_some((found, HostFailure { kind, requested }));
+            let failure = of(HostKind::Allocation, "Unabletoallocate");
+            return is_word.then_some((found, failure));
         }
     }
     None

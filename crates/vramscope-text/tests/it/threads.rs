@@ -49,8 +49,7 @@ fn check(threads: &[Thread], least: usize) {
             wrong.push(line);
         }
     }
-    println!("{right} right of {}", threads.len());
-    println!("not told:\n{}", untold.join("\n"));
     assert!(wrong.is_empty(), "wrong:\n{}", wrong.join("\n"));
-    assert!(right >= least, "{right} right of {}", threads.len());
+    let (of, untold) = (threads.len(), untold.join("\n"));
+    assert!(right >= least, "{right} right of {of}, not told:\n{untold}");
 }

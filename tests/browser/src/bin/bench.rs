@@ -80,10 +80,8 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
     let mut page = chromium.page()?;
     page.set_viewport(arguments.width_px, arguments.height_px, 1.0)?;
     page.goto(&server.url(""))?;
-    page.wait_for(
-        "document.querySelector('input[type=file]') !== null",
-        PATIENCE,
-    )?;
+    let is_there = "document.querySelector('input[type=file]') !== null";
+    page.wait_for(is_there, PATIENCE)?;
     if arguments.memory {
         let mut figures = memory::measure(&chromium, &mut page, file)?;
         figures["file"] = json!(file);
@@ -116,12 +114,8 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
     let held = chromium.memory();
     page.wait_until_settled(PATIENCE)?;
     let frames = play(&mut page, arguments)?;
-    let views = match arguments.views {
-        true => measure_views(&mut page, arguments)?,
-        false => Value::Null,
-    };
     Ok(json!({
-        "views": views,
+        "views": measure_views(&mut page, arguments)?,
         "file": file,
         "file_bytes": file_bytes,
         "events": first.detail["events"],
@@ -142,7 +136,11 @@ fn measure(arguments: &Arguments, server: &Server, file: &Path) -> Result<Value>
     }))
 }
 
+/// The figures of every view, if they are asked for.
 fn measure_views(page: &mut Page, arguments: &Arguments) -> Result<Value> {
+    if !arguments.views {
+        return Ok(Value::Null);
+    }
     page.key("0", Modifiers::NONE)?;
     page.wait_until_settled(PATIENCE)?;
     views::measure(page, middle(arguments))

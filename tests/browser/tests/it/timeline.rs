@@ -105,6 +105,44 @@ fn dragging_pans() {
 }
 
 #[test]
+fn turning_the_wheel_renders_no_component() {
+    let mut open = open_sample();
+    open.page.wait_until_settled(PATIENCE).unwrap();
+    let (x_px, y_px) = on_memory(&mut open);
+    // Ten turns in ten frames, and what they add, remove or write in the document: a component that renders the lengths of
+    // things anew changes texts or elements. Busy machines may take so long for a frame that the picture rests meanwhile,
+    // which renders: then again.
+    let turns = format!(
+        "(async () => {{
+            const picture = document.elementFromPoint({x_px}, {y_px});
+            for (let attempt = 0; attempt < 20; attempt++) {{
+                await new Promise(done => setTimeout(done, 500));
+                const changes = [];
+                const observer = new MutationObserver(list => changes.push(...list));
+                observer.observe(document.body, {{ subtree: true, childList: true, characterData: true }});
+                let longest = 0, last = performance.now();
+                for (let turn = 0; turn < 10; turn++) {{
+                    const event = {{ deltaY: -30, clientX: {x_px}, clientY: {y_px}, bubbles: true, cancelable: true }};
+                    picture.dispatchEvent(new WheelEvent('wheel', event));
+                    await new Promise(requestAnimationFrame);
+                    longest = Math.max(longest, performance.now() - last);
+                    last = performance.now();
+                }}
+                changes.push(...observer.takeRecords());
+                observer.disconnect();
+                if (longest < 80) {{
+                    return changes.map(change => change.type + ' in ' + (change.target.className || change.target.nodeName)).join();
+                }}
+            }}
+            return 'never ten frames without a pause';
+        }})()"
+    );
+    let changed = open.page.eval(&turns).unwrap();
+    assert_eq!(changed, "", "changed while the wheel was turned");
+    open.check_quiet();
+}
+
+#[test]
 fn a_double_click_fits_an_allocation() {
     let mut open = open_sample();
     let (x_px, y_px) = open.point(0.4, 0.5);
