@@ -1,3 +1,5 @@
+//! Classes of frames, and folding.
+
 use super::*;
 
 #[test]
