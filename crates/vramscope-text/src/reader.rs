@@ -258,16 +258,18 @@ impl Reader {
     /// Searches the line around a word for an error of the driver, of a framework, or of the computer's own memory. If it has
     /// none, a terminal may have wrapped it: then with the next line, and with the one before.
     fn lines(&mut self, window: &[u8], at: usize, kind: Kind) {
-        let mut tells = |start: usize, line: &[u8]| {
-            start >= self.taken
-                && (kind == Kind::Failure && self.driver(window, start, line)
-                    || self.host(window, start, line))
+        let tells = |reader: &mut Self, start: usize, line: &[u8]| {
+            let of_driver = kind == Kind::Failure && reader.driver(window, start, line);
+            of_driver || reader.host(window, start, line)
         };
         let (start, line) = line_around(window, at, NEAR);
-        if !tells(start, line) {
-            let _is_found = with_wrapped(window, start, line)
-                .into_iter()
-                .any(|(start, lines)| tells(start, lines));
+        if tells(self, start, line) {
+            return;
+        }
+        for (start, lines) in with_wrapped(window, start, line) {
+            if start >= self.taken && tells(self, start, lines) {
+                return;
+            }
         }
     }
 

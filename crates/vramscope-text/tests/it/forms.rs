@@ -691,3 +691,9 @@ fn figures_that_no_device_has_are_read() {
     let little = "Out of memory error on GPU 0. Cannot allocate 2.0GB memory on GPU 0, 300.0MB memory has been allocated and available memory is only 1.0GB.";
     assert!(title(little).contains("does not say who had the rest"));
 }
+
+#[test]
+fn two_errors_on_one_line_are_two() {
+    let text = "{\"message\": \"CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.00 GiB is free.\\nCUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate\"}\n";
+    assert_eq!(read(text.as_bytes()).records.len(), 2);
+}

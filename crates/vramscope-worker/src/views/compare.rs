@@ -262,6 +262,7 @@ fn filters(profile: &Profile) -> impl Iterator<Item = (String, String)> {
 fn brief(profile: &Profile) -> Profile {
     Profile {
         device: profile.device,
+        device_name: profile.device_name.clone(),
         figures: profile.figures.clone(),
         total: profile.total,
         curves: profile.curves.clone(),
