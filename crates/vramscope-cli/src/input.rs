@@ -108,21 +108,17 @@ fn decode_shown(
     })
 }
 
-/// The first bytes of a file, as many as tell its kind; empty if it cannot be read, or is no ordinary file, whose head might
-/// never end.
+/// The first bytes of a file, as many as tell its kind; empty if it cannot be read, or is no ordinary file.
 pub(crate) fn head(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
-    let file = File::open(path).ok();
-    let Some(mut file) = file.filter(|file| regular_bytes(file).is_some()) else {
+    // Opening another kind may wait for ever.
+    let file = path.is_file().then(|| File::open(path));
+    let Some(Ok(mut file)) = file else {
         return head;
     };
-    let mut read = |head: &mut Vec<u8>, most: usize| {
-        let more = most.saturating_sub(head.len()) as u64;
-        drop((&mut file).take(more).read_to_end(head));
-    };
-    read(&mut head, HEAD_BYTES);
-    let needed_bytes = FileKind::head_bytes(&head);
-    read(&mut head, needed_bytes);
+    let _cut = (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head);
+    let more = FileKind::head_bytes(&head).saturating_sub(head.len());
+    let _cut = file.take(more as u64).read_to_end(&mut head);
     head
 }
 

@@ -94,18 +94,31 @@ impl BlobReader {
         self.0.borrow().size_bytes
     }
 
-    /// The first bytes, at most so many, which are read again after that. To be called before the first read.
+    /// The first bytes, which are read again after that: at most so many, or as many as `needed` says of them. To be called
+    /// once, before the first read.
     ///
     /// # Errors
     /// If the browser refuses to read the file.
-    pub async fn head(&self, bytes: usize) -> io::Result<Vec<u8>> {
+    pub async fn head(
+        &self,
+        bytes: usize,
+        needed: impl FnOnce(&[u8]) -> usize,
+    ) -> io::Result<Vec<u8>> {
         if let Some(arrival) = self.arrival() {
             arrival.await;
         }
         let mut windows = self.0.borrow_mut();
         windows.fill()?;
-        let end = windows.window.length().min(bytes as u32);
-        Ok(windows.window.subarray(0, end).to_vec())
+        let first = |bytes: usize| {
+            let end = windows.window.length().min(bytes as u32);
+            windows.window.subarray(0, end).to_vec()
+        };
+        let head = first(bytes);
+        let needed_bytes = needed(&head);
+        Ok(match needed_bytes > bytes {
+            true => first(needed_bytes),
+            false => head,
+        })
     }
 
     /// The next window, if it must be waited for now.

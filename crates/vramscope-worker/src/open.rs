@@ -66,11 +66,7 @@ pub(super) async fn blob(name: &str, blob: JsValue, port: &Port) -> Option<File>
         Err(failure) => return fail(*failure, port),
     };
     // Of a file that cannot be read, reading it whole tells the error.
-    let mut head = reader.head(HEAD_BYTES).await.ok();
-    let needed_bytes = head.as_deref().map_or(0, FileKind::head_bytes);
-    if needed_bytes > HEAD_BYTES {
-        head = reader.head(needed_bytes).await.ok();
-    }
+    let head = reader.head(HEAD_BYTES, FileKind::head_bytes).await.ok();
     let file = Reading {
         name,
         reader,
