@@ -205,21 +205,17 @@ enum Rank {
 }
 
 fn ranks(snapshot: &Snapshot, classes: &FrameClasses) -> Vec<Rank> {
-    by_texts(
-        snapshot,
-        |_| (),
-        |id, ()| {
-            let location = Location::of(snapshot, snapshot.frames.get(id));
-            match classes.get(id) {
-                FrameClass::User => Rank::User,
-                FrameClass::Runtime => Rank::Runtime,
-                FrameClass::Library if is_python_source(location.file) => Rank::PythonLibrary,
-                // The driver's function is the innermost frame of every stack of a captured program.
-                FrameClass::Library if location.file.starts_with("libcuda.so") => Rank::Plumbing,
-                FrameClass::Library => native_rank(location.function),
-            }
-        },
-    )
+    by_texts(snapshot, |id| {
+        let location = Location::of(snapshot, snapshot.frames.get(id));
+        match classes.get(id) {
+            FrameClass::User => Rank::User,
+            FrameClass::Runtime => Rank::Runtime,
+            FrameClass::Library if is_python_source(location.file) => Rank::PythonLibrary,
+            // The driver's function is the innermost frame of every stack of a captured program.
+            FrameClass::Library if location.file.starts_with("libcuda.so") => Rank::Plumbing,
+            FrameClass::Library => native_rank(location.function),
+        }
+    })
 }
 
 fn native_rank(name: &str) -> Rank {

@@ -389,9 +389,14 @@ pub(crate) fn is_torch_name(name: &str) -> bool {
 }
 
 /// A value for every frame that depends only on its name and file. Frames that share both share one computation, since
-/// many may share one long text. What the path alone says is found by `of_file`, once for each file: functions are many
-/// times more.
-pub(crate) fn by_texts<F, T: Copy>(
+/// many may share one long text.
+pub(crate) fn by_texts<T: Copy>(snapshot: &Snapshot, mut of: impl FnMut(FrameId) -> T) -> Vec<T> {
+    by_files_and_texts(snapshot, |_| (), |id, ()| of(id))
+}
+
+/// The same if a part of the work is about the path alone: `of_file` does it once for each file, of which there are far
+/// fewer than functions.
+pub(crate) fn by_files_and_texts<F, T: Copy>(
     snapshot: &Snapshot,
     of_file: impl Fn(&str) -> F,
     mut of: impl FnMut(FrameId, &F) -> T,
@@ -422,7 +427,7 @@ impl FrameClasses {
     /// Classifies all frames.
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
-        let classes = by_texts(snapshot, File::of, |id, file| {
+        let classes = by_files_and_texts(snapshot, File::of, |id, file| {
             file.class(snapshot.strings.get(snapshot.frames.get(id).name))
         });
         Self { classes }

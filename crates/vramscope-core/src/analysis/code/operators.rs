@@ -50,14 +50,10 @@ impl Operators {
     #[must_use]
     pub fn of(snapshot: &Snapshot, classes: &FrameClasses) -> Self {
         let mut names = Names::default();
-        let parts = by_texts(
-            snapshot,
-            |_| (),
-            |id, ()| {
-                let location = Location::of(snapshot, snapshot.frames.get(id));
-                part(&location, classes.get(id), &mut names)
-            },
-        );
+        let parts = by_texts(snapshot, |id| {
+            let location = Location::of(snapshot, snapshot.frames.get(id));
+            part(&location, classes.get(id), &mut names)
+        });
         let mut labels = vec![String::new()];
         let mut known: HashMap<Found, OperatorId> = HashMap::new();
         let mut by_label: HashMap<String, OperatorId> = HashMap::new();

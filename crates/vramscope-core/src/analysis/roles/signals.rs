@@ -13,7 +13,7 @@ use super::names::{BUFFERS, Functions, NATIVE, PYTHON, buffers};
 use super::paths::CodePath;
 use super::phases::{Phase, phase_of};
 use crate::Snapshot;
-use crate::analysis::code::frames::{by_texts, clip, clip_end, is_python_source};
+use crate::analysis::code::frames::{by_files_and_texts, clip, clip_end, is_python_source};
 use crate::ids::StackId;
 use crate::model::{Action, Profile, ProfileKind};
 
@@ -190,7 +190,7 @@ impl StackSignals {
     #[must_use]
     pub fn of(snapshot: &Snapshot) -> Self {
         let strings = &snapshot.strings;
-        let of_frame = by_texts(snapshot, File::of, |id, file| {
+        let of_frame = by_files_and_texts(snapshot, File::of, |id, file| {
             file.signals(strings.get(snapshot.frames.get(id).name))
         });
         let stacks = (0..snapshot.stacks.len()).map(StackId::from_index);

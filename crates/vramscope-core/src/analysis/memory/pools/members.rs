@@ -99,11 +99,7 @@ impl<'a> StackCodes<'a> {
     fn of(snapshot: &'a Snapshot) -> Self {
         Self {
             snapshot,
-            of_frame: by_texts(
-                snapshot,
-                |_| (),
-                |id, ()| codes_of(snapshot, snapshot.frames.get(id)),
-            ),
+            of_frame: by_texts(snapshot, |id| codes_of(snapshot, snapshot.frames.get(id))),
             of_stack: vec![NOT_YET; snapshot.stacks.len()],
         }
     }
