@@ -47,6 +47,39 @@ early = null;
 // Now, as the server may be gone when somebody asks. What is embedded in other pages takes only what is asked for.
 if (!isFramed && inPage.size === 0) loadPlanner().catch(() => {});
 removeEventListener("error", cannotStart);
+if (!isFramed && inPage.size + served.length === 0) settleIn();
+
+// Lets a page on a host be installed, open without a network, and open the files that the system gives to it. What `vramscope view`
+// serves, at 127.0.0.1, ends with its program.
+async function settleIn() {
+  globalThis.launchQueue?.setConsumer(async ({ files }) => {
+    const opened = await Promise.all(files.map((handle) => handle.getFile()));
+    if (opened.length > 0) dispatchEvent(new DragEvent("drop", { dataTransfer: transferOf(opened) }));
+  });
+  if (!navigator.serviceWorker || location.hostname === "127.0.0.1") return;
+  const keeper = await navigator.serviceWorker.register(new URL("../offline.js", import.meta.url)).catch(() => null);
+  if (keeper?.waiting) offerVersion(keeper.waiting);
+  keeper?.addEventListener("updatefound", () => {
+    const worker = keeper.installing;
+    worker.addEventListener("statechange", () => {
+      if (worker.state === "installed" && keeper.active) offerVersion(worker);
+    });
+  });
+}
+
+// Says that a newer version of the page waits. Open files would go with this one, so the user says when.
+function offerVersion(worker) {
+  const reload = Object.assign(document.createElement("button"), { textContent: "Reload", className: "primary" });
+  reload.onclick = () => {
+    navigator.serviceWorker.addEventListener("controllerchange", () => location.reload());
+    worker.postMessage("begin");
+  };
+  const later = Object.assign(document.createElement("button"), { textContent: "Later", className: "outlined" });
+  const note = Object.assign(document.createElement("div"), { className: "newer", role: "status" });
+  later.onclick = () => note.remove();
+  note.append("A newer version of this page is ready. It starts with the next visit, or now; open files must then be opened again.", reload, later);
+  document.body.append(note);
+}
 
 // Tells the page around this one what keeps this one from starting.
 function cannotStart({ error, message }) {

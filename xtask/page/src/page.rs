@@ -1,6 +1,6 @@
 //! Builds the page: wasm programs, JavaScript glue, static files, samples.
 //!
-//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `samples/`, and `app-<hash>/`
+//! The result is a folder for any static host: `index.html`, `mini.html`, `viewer.js`, `offline.js`, `samples/`, and `app-<hash>/`
 //! with files that can be cached forever, because the hash depends on their content.
 
 use std::fs;
@@ -87,6 +87,9 @@ const MINI: &str = "mini.html";
 /// The folder of the files that both pages load, before it is renamed by its content.
 const APP: &str = "app";
 
+/// Keeps the page for visits without a network.
+const OFFLINE: &str = "offline.js";
+
 /// The element that shows the page inside others.
 const VIEWER: &str = "viewer.js";
 
@@ -124,6 +127,9 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
     replace_folder(&staging)?;
     replace_folder(&app)?;
     write_script("page.js", &app)?;
+    for name in ["app.webmanifest", "icon.svg"] {
+        fs::copy(root().join("www").join(name), app.join(name))?;
+    }
     for module in modules(profile, toolchain) {
         write_glue(&module, &app)?;
     }
@@ -138,6 +144,7 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
             html?.replace("\"www/", &format!("\"{name}/")),
         )?;
     }
+    write_offline(&staging)?;
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
@@ -150,6 +157,23 @@ pub fn build_bare(profile: Profile) -> Result<PathBuf> {
 fn write_script(name: &str, folder: &Path) -> Result<()> {
     let script = read(&root().join("www").join(name))?;
     Ok(fs::write(folder.join(name), bare_script(&script))?)
+}
+
+/// Writes the service worker into the page's folder, with the files that the page needs.
+fn write_offline(page: &Path) -> Result<()> {
+    let version = fingerprint::of(&[page.to_path_buf()], "")?;
+    let mut files = Vec::new();
+    for file in fingerprint::files_under(page)? {
+        let name = file.strip_prefix(page)?.to_string_lossy().into_owned();
+        if name.starts_with(APP) && !is_of_mini(&file) {
+            files.push(name);
+        }
+    }
+    write_script(OFFLINE, page)?;
+    let script = read(&page.join(OFFLINE))?
+        .replace("VERSION = \"\"", &format!("VERSION = {version:?}"))
+        .replace("FILES = []", &format!("FILES = {files:?}"));
+    Ok(fs::write(page.join(OFFLINE), script)?)
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -278,12 +302,17 @@ fn name_by_content(app: &Path) -> Result<String> {
 /// Removes the files that only an embedded viewer's first picture needs, from a copy of the page that nobody embeds.
 pub fn remove_mini(page: &Path) -> Result<()> {
     for file in fingerprint::files_under(page)? {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("mini.") || name.starts_with(MINI_PROGRAM) {
+        if is_of_mini(&file) {
             fs::remove_file(file)?;
         }
     }
     Ok(())
+}
+
+/// Whether only an embedded viewer's first picture needs a file.
+fn is_of_mini(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("mini.") || name.starts_with(MINI_PROGRAM)
 }
 
 /// Creates an empty folder, removing an old one.

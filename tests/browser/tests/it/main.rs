@@ -20,6 +20,7 @@ mod loading;
 mod map;
 mod mini;
 mod npm;
+mod offline;
 mod one_file;
 mod open;
 mod overview;

@@ -22,8 +22,9 @@ use vramscope_view::address::FileKey;
 use crate::failure::Failure;
 
 /// The beginnings of other lines that are left out: the policy of a served page, and links to its files.
-const LEFT_OUT: [&str; 3] = [
+const LEFT_OUT: [&str; 4] = [
     "<meta http-equiv",
+    "<link rel=\"manifest\"",
     "<link rel=\"preload\"",
     "<link rel=\"modulepreload\"",
 ];
