@@ -26,6 +26,7 @@
 //!   under other settings;
 //! - [`segment_bands`]: the columns of the segment timeline;
 //! - [`display`]: numbers as text;
+//! - [`one_file`]: the page with files inside;
 //! - [`editor`]: links that open a frame's source in an editor.
 
 #![warn(missing_docs)]
@@ -58,6 +59,7 @@ mod line_labels;
 pub mod map;
 pub mod marks;
 pub mod moment_facts;
+pub mod one_file;
 pub mod oom_marks;
 pub mod reserved;
 pub mod restacked;

@@ -171,7 +171,7 @@ pub(super) fn is_of_whole(question: &Question) -> bool {
                 allocator::Question::Events { .. } | allocator::Question::Jump { .. }
             )
             | Question::Filter(filter::Question::Pools { .. } | filter::Question::Complete { .. })
-            | Question::Export(export::Question::Snapshot { .. } | export::Question::Packed)
+            | Question::Export(export::Question::Snapshot { .. } | export::Question::Packed { .. })
     )
 }
 

@@ -4,25 +4,17 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use js_sys::Uint8Array;
-use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, Response};
+use web_sys::Blob;
+
+use super::gzip::gzip;
 
 /// The most bytes that a link carries. As base64 they take a third more; browsers accept addresses of at least a MiB.
 pub const MOST_BYTES: u64 = 500_000;
 
 /// The most bytes of a file that is worth compressing to see whether a link carries it.
 const MOST_TRIED_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
-
-#[wasm_bindgen]
-extern "C" {
-    // web-sys counts it as unstable, which would change how the whole workspace is built.
-    type CompressionStream;
-
-    #[wasm_bindgen(constructor, catch)]
-    fn new(format: &str) -> Result<CompressionStream, JsValue>;
-}
 
 /// A file as a link carries it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,12 +33,7 @@ pub async fn of(file: &Blob) -> Result<Carried, JsValue> {
     if file.size() > MOST_TRIED_BYTES {
         return Ok(Carried::TooLarge(None));
     }
-    let packed = file
-        .stream()
-        .pipe_through(CompressionStream::new("gzip")?.unchecked_ref());
-    let packed = Response::new_with_opt_readable_stream(Some(&packed))?;
-    let packed = JsFuture::from(packed.array_buffer()?).await?;
-    let mut bytes = Uint8Array::new(&packed);
+    let mut bytes = gzip(file).await?;
     // It may be compressed already.
     if f64::from(bytes.length()) > file.size() {
         bytes = Uint8Array::new(&JsFuture::from(file.array_buffer()).await?);

@@ -9,9 +9,11 @@ pub mod door;
 pub mod download;
 pub mod files;
 pub mod frame;
+pub mod gzip;
 pub mod history;
 pub mod kept;
 pub mod live;
+pub mod one_file;
 pub mod png;
 pub mod url;
 

@@ -122,7 +122,7 @@ impl Inner {
         let _ = planner.port.set(port);
         let (session, planner) = (Rc::downgrade(self), Rc::downgrade(planner));
         self.whole()
-            .ask_once(export::Question::Packed, move |_, packed| {
+            .ask_once(export::Question::Packed { key: None }, move |_, packed| {
                 if let (Some(session), Some(planner)) = (session.upgrade(), planner.upgrade())
                     && planner.open(packed).is_err()
                 {

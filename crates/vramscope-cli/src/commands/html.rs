@@ -23,6 +23,7 @@ use vramscope_core::units::Bytes;
 use vramscope_core::vram_format;
 use vramscope_serve::Page;
 use vramscope_view::address::Address;
+use vramscope_view::one_file::Embedded;
 use vramscope_view::views::ViewKind;
 
 use super::inductor::files::{holds_graphs, read as read_graphs};
@@ -34,7 +35,7 @@ use crate::input::{display_name, is_stdin, read};
 use crate::inputs::{self, Source};
 use crate::output::{self, unwritten};
 use crate::subject::Subject;
-use page::{Embedded, one_file};
+use page::one_file;
 use place::{place, unless_first};
 
 /// zstd's level: a million events take seconds, and higher levels save little more.

@@ -16,8 +16,11 @@ pub enum Question {
         /// Whether only its size is wanted.
         only_size: bool,
     },
-    /// The whole file for the planner. Answered by [`Answer::Packed`].
-    Packed,
+    /// The whole file, for the planner or to be shared. Answered by [`Answer::Packed`].
+    Packed {
+        /// Replaces names by hashes with this key.
+        key: Option<[u8; 32]>,
+    },
     /// Active and reserved bytes at each moment, as CSV. Answered by [`Answer::Csv`].
     Curves {
         device: DeviceIndex,

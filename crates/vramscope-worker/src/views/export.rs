@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use vramscope_core::analysis::time::selection::Moments;
+use vramscope_core::anonymise::{Anonymiser, anonymise};
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::encode::encode;
 use vramscope_core::model::DeviceIndex;
@@ -27,9 +28,11 @@ pub(super) fn answer(
             moments,
             only_size,
         } => snapshot(document, device, moments, only_size),
-        Question::Packed => {
+        Question::Packed { key } => {
+            let anonymous = key.map(|key| anonymise(&document.snapshot, &Anonymiser::new(key)));
+            let snapshot = anonymous.as_ref().unwrap_or(&document.snapshot);
             let mut bytes = Vec::new();
-            vram_format::write(&document.snapshot, &mut bytes).ok()?;
+            vram_format::write(snapshot, &mut bytes).ok()?;
             Some((Answer::Packed, Extra::Bytes(bytes)))
         }
         &Question::Curves { device, moments } => {

@@ -62,12 +62,20 @@ fn a_newer_version_waits_until_the_user_says_so() {
 fn the_page_can_be_installed() {
     let folder = tempfile::tempdir().unwrap();
     let mut open = open_kept(folder.path());
-    let manifest = open.page.call("Page.getAppManifest", serde_json::json!({})).unwrap();
+    let manifest = open
+        .page
+        .call("Page.getAppManifest", serde_json::json!({}))
+        .unwrap();
     assert_eq!(manifest["errors"], serde_json::json!([]), "{manifest}");
     let text = manifest["data"].as_str().unwrap();
     assert!(text.contains("file_handlers"), "{text}");
-    let wrong = open.page.call("Page.getInstallabilityErrors", serde_json::json!({}));
-    assert_eq!(wrong.unwrap()["installabilityErrors"], serde_json::json!([]));
+    let wrong = open
+        .page
+        .call("Page.getInstallabilityErrors", serde_json::json!({}));
+    assert_eq!(
+        wrong.unwrap()["installabilityErrors"],
+        serde_json::json!([])
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ use vramscope_core::analysis::recording::Recording;
 use vramscope_core::cut::{Piece, cut};
 use vramscope_core::decode;
 use vramscope_core::encode::encode;
+use vramscope_core::ids::StringId;
 
 use crate::PATIENCE;
 use crate::open::{Open, fixture, open, open_fixture};
@@ -248,4 +249,74 @@ fn frames_open_where_the_user_says() {
         link.as_str().unwrap().starts_with("vscode://file/"),
         "{link}"
     );
+}
+
+/// Opens a saved page from disk, checks that it shows a picture without any request, and returns its address.
+fn open_from_disk(html: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("saved.html");
+    std::fs::write(&file, html).unwrap();
+    let chromium = vramscope_browser_tests::Chromium::start().unwrap();
+    let mut page = chromium.page().unwrap();
+    page.set_viewport(1280, 720, 1.0).unwrap();
+    page.goto(&format!("file://{}", file.display())).unwrap();
+    page.wait_for_paint(PATIENCE).unwrap();
+    for request in page.requests().unwrap() {
+        let is_own = ["file:", "blob:", "data:"]
+            .iter()
+            .any(|scheme| request.url.starts_with(scheme));
+        assert!(is_own, "asked for {}", request.url);
+    }
+    assert_eq!(page.complaints().unwrap(), Vec::<String>::new());
+    page.eval("location.hash")
+        .unwrap()
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn one_html_file_shows_the_same_from_disk() {
+    let mut open = open_fixture(FIXTURE);
+    open.page.key("4", Modifiers::NONE).unwrap();
+    open.wait_for_hash("view=map");
+    open.painted();
+    open.catch_downloads();
+    open.open_menu();
+    let (name, html) = open.take_away("One HTML file");
+    assert_eq!(name, "training.html");
+    let own = decode(&std::fs::read(fixture(FIXTURE)).unwrap()[..]).unwrap();
+    let inside = decode(&html[..]).unwrap();
+    assert_eq!(inside.frames.len(), own.frames.len());
+    assert_eq!(inside.events.len(), own.events.len());
+    let hash = open_from_disk(&html);
+    assert!(hash.starts_with("#file=training.pickle~"), "{hash}");
+    assert!(hash.contains("view=map"), "{hash}");
+}
+
+#[test]
+fn an_anonymous_html_file_holds_no_names() {
+    let mut open = open_fixture(FIXTURE);
+    open.page.key("4", Modifiers::NONE).unwrap();
+    open.wait_for_hash("view=map");
+    open.painted();
+    open.catch_downloads();
+    open.open_menu();
+    let (name, html) = open.take_away("One HTML file, anonymous");
+    assert_eq!(name, "anonymous.html");
+    let own = decode(&std::fs::read(fixture(FIXTURE)).unwrap()[..]).unwrap();
+    let inside = decode(&html[..]).unwrap();
+    assert_eq!(inside.events.len(), own.events.len());
+    let has_word = |snapshot: &vramscope_core::Snapshot| {
+        (0..snapshot.strings.len()).any(|id| {
+            let text = snapshot.strings.get(StringId::from_index(id));
+            text.contains("training")
+        })
+    };
+    assert!(has_word(&own));
+    assert!(!has_word(&inside));
+    let page = String::from_utf8_lossy(&html);
+    assert!(!page.contains("training.pickle"));
+    let hash = open_from_disk(&html);
+    assert!(hash.starts_with("#file=anonymous.vram~"), "{hash}");
 }

@@ -10,6 +10,7 @@ use web_sys::Element;
 use yew::prelude::*;
 
 use super::carry::CarryItem;
+use super::one_file::OneFileItems;
 use super::picture::Seen;
 use crate::browser::{download, history};
 use crate::components::commands::use_commands;
@@ -113,7 +114,9 @@ fn Items(props: &ShareMenuProps) -> Html {
             if let (Some(place), Some(_)) = (permalink(state), session.file()) {
                 <CarryItem session={session.clone()} fragment={place.to_text()} />
             }
-            { one_file_item(session.name(), name) }
+            if let Some(place) = permalink(state).filter(|_| file.is_some() || session.file().is_some()) {
+                <OneFileItems session={session.clone()} {place} name={name.clone()} is_snapshot={file.is_some()} />
+            }
             if is_picture {
                 <h3>{ "What is seen" }</h3>
                 { item("Picture (PNG)", if *png_failed { "the browser could not make it" } else { "with axes and texts, for documents" }, Some(on_png)) }
@@ -227,30 +230,6 @@ fn link_item(link: String, has_source: bool) -> Html {
     }
 }
 
-/// The page's own parts are on its server, and what packs them with a snapshot is the command line.
-fn one_file_item(name: &str, stem: &str) -> Html {
-    let command = format!(
-        "vramscope html {} -o {}",
-        quoted(name),
-        quoted(&format!("{stem}.html"))
-    );
-    html! {
-        <div class="item link">
-            <span class="grow"><strong>{ "One HTML file" }</strong><span class="muted">{ "viewer and file in one, made by the command line" }</span></span>
-            <CopyButton text={command} what="the command" with_word=true />
-        </div>
-    }
-}
-
-/// A file's name as a word of a shell.
-fn quoted(name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+=@,/".contains(c);
-    match name.chars().all(is_plain) && !name.starts_with('-') {
-        true => name.to_owned(),
-        false => format!("'./{}'", name.replace('\'', "'\\''")),
-    }
-}
-
 fn item(title: &str, what: &str, onclick: Option<Callback<MouseEvent>>) -> Html {
     html! {
         <button type="button" class="item" disabled={onclick.is_none()} {onclick}>
@@ -333,15 +312,7 @@ fn stem(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{quoted, stem};
-
-    #[test]
-    fn names_are_words_of_a_shell() {
-        assert_eq!(quoted("run-1.pickle"), "run-1.pickle");
-        assert_eq!(quoted("a b$.pickle"), "'./a b$.pickle'");
-        assert_eq!(quoted("-o"), "'./-o'");
-        assert_eq!(quoted("it's"), "'./it'\\''s'");
-    }
+    use super::stem;
 
     #[test]
     fn stems() {

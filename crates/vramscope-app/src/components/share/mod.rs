@@ -2,6 +2,7 @@
 
 mod carry;
 mod menu;
+mod one_file;
 mod picture;
 
 pub(super) use menu::ShareMenu;
