@@ -20,11 +20,13 @@ pub(super) struct OneFileItemsProps {
     pub(super) is_snapshot: bool,
 }
 
-/// What became of the file.
+/// What became of a file.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {
-    Packing,
-    Saved,
+    /// It is being made; whether it is the anonymous one.
+    Packing(bool),
+    /// It is saved; whether it is the anonymous one.
+    Saved(bool),
     Failed,
 }
 
@@ -40,7 +42,7 @@ pub(super) fn OneFileItems(props: &OneFileItemsProps) -> Html {
         let (place, said) = (props.place.clone(), outcome.setter());
         let is_snapshot = props.is_snapshot;
         Callback::from(move |_: MouseEvent| {
-            said.set(Some(Outcome::Packing));
+            said.set(Some(Outcome::Packing(is_anonymous)));
             let file = match is_anonymous {
                 false => Named::of(&session, &name, place.clone()),
                 true => Named::anonymous(&place),
@@ -56,23 +58,26 @@ pub(super) fn OneFileItems(props: &OneFileItemsProps) -> Html {
             });
         })
     };
-    let item = |title: &str, what: &str, onclick| {
+    let item = |is_anonymous: bool, title: &str, about: &str| {
+        let what = match *outcome {
+            Some(Outcome::Packing(of)) if of == is_anonymous => "is being made…",
+            Some(Outcome::Saved(of)) if of == is_anonymous => {
+                "saved; it opens from disk, without any network"
+            }
+            _ => about,
+        };
+        let disabled = matches!(*outcome, Some(Outcome::Packing(_)));
         html! {
-            <button type="button" class="item" {onclick} disabled={*outcome == Some(Outcome::Packing)}>
+            <button type="button" class="item" onclick={on_save(is_anonymous)} {disabled}>
                 <strong>{ title.to_owned() }</strong><span class="muted" role="status">{ what.to_owned() }</span>
             </button>
         }
     };
-    let what = match *outcome {
-        Some(Outcome::Packing) => "is being made…",
-        Some(Outcome::Saved) => "saved; it opens from disk, without any network",
-        _ => "viewer and file in one, for anybody: it opens from disk",
-    };
     html! {
         <>
-            { item("One HTML file", what, on_save(false)) }
+            { item(false, "One HTML file", "viewer and file in one, for anybody: it opens from disk") }
             if props.is_snapshot {
-                { item("One HTML file, anonymous", "names of your code, paths and annotations replaced; numbers and pictures stay", on_save(true)) }
+                { item(true, "One HTML file, anonymous", "names of your code, paths and annotations replaced; numbers and pictures stay") }
             }
         </>
     }
@@ -82,6 +87,7 @@ pub(super) fn OneFileItems(props: &OneFileItemsProps) -> Html {
 struct Named {
     html: String,
     inside: String,
+    is_anonymous: bool,
     shown: Permalink,
 }
 
@@ -90,6 +96,7 @@ impl Named {
         Self {
             html: format!("{stem}.html"),
             inside: session.name().to_owned(),
+            is_anonymous: false,
             shown,
         }
     }
@@ -99,6 +106,7 @@ impl Named {
         Self {
             html: "anonymous.html".to_owned(),
             inside: "anonymous.vram".to_owned(),
+            is_anonymous: true,
             shown: Permalink {
                 view: place.view,
                 place: place.place.clone(),
@@ -123,7 +131,7 @@ impl Named {
             said.set(Some(match made {
                 Some(html) => {
                     download::save(&self.html, "text/html", &html.into());
-                    Outcome::Saved
+                    Outcome::Saved(self.is_anonymous)
                 }
                 None => Outcome::Failed,
             }));
