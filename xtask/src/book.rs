@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::fingerprint::files_under;
+use crate::fingerprint::{files_named, files_under};
 use crate::installed;
 use crate::page::replace_folder;
 use crate::process::{root, run as run_command, target_dir};
@@ -63,7 +63,39 @@ fn build_with(option: Option<&str>, site: &Path, book: &Path) -> Result<()> {
     build.arg("build").args(option).arg("--dest-dir").arg(book);
     run_command(build.arg(root().join("book")))?;
     if site.join("index.html").is_file() {
+        copy_recordings(site)?;
         check_links(site, book)?;
+    }
+    Ok(())
+}
+
+/// The book's viewers of files in the site, each a line.
+fn viewers() -> Result<Vec<String>> {
+    let mut viewers = Vec::new();
+    for chapter in files_named(&root().join("book/src"), |name| !name.ends_with(".svg"))? {
+        let text = fs::read_to_string(chapter)?;
+        let lines = text.lines().map(str::to_owned);
+        viewers.extend(lines.filter(|line| line.starts_with("<vramscope-viewer src=\"../")));
+    }
+    Ok(viewers)
+}
+
+/// An attribute of a viewer; empty without it.
+fn attribute<'a>(viewer: &'a str, name: &str) -> &'a str {
+    let (_, rest) = viewer
+        .split_once(&format!(" {name}=\""))
+        .unwrap_or_default();
+    rest.split('"').next().unwrap_or_default()
+}
+
+/// Copies the recordings that only the book shows into the site's `gallery`, from the same places in `tests/fixtures`.
+fn copy_recordings(site: &Path) -> Result<()> {
+    for viewer in viewers()? {
+        if let Some(file) = attribute(&viewer, "src").strip_prefix("../gallery/") {
+            let copy = site.join("gallery").join(file);
+            copy.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::copy(root().join("tests/fixtures").join(file), copy).context(file.to_owned())?;
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! dist/site/                      the page, for any folder of any static host; nothing is loaded from elsewhere
 //! dist/site/book/                 the documentation
+//! dist/site/gallery/              recordings that it shows
 //! dist/Containerfile, nginx.conf  an image that serves it
 //! dist/bin/TARGET/                both programs, each a single file that runs on old systems too
 //! dist/wheels/                    the Python package

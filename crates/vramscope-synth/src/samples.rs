@@ -1,9 +1,11 @@
-//! The generated snapshots that the start page offers. It also offers real recordings of small programs, which lie
-//! among the fixtures.
+//! The samples that the start page offers: generated snapshots, and of the fixtures real recordings of small programs and
+//! a graph.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+use flate2::{Compression, write::GzEncoder};
 
 use crate::scenario;
 use crate::snapshot::{Producer, Snapshot, WriteOptions};
@@ -11,7 +13,7 @@ use crate::stacks::Depth;
 use crate::text;
 use crate::training::{self, Options, Scale};
 
-/// The samples' file names.
+/// The generated samples' file names.
 pub const NAMES: [&str; 9] = [
     "training.pickle",
     "fragmented.pickle",
@@ -23,6 +25,18 @@ pub const NAMES: [&str; 9] = [
     "multi-device.pickle",
     "state-only.pickle",
 ];
+
+/// Recordings among the fixtures that are samples, too.
+const RECORDED: [&str; 5] = [
+    "gpt_adamw.pickle.zst",
+    "gpt_checkpoint.pickle.zst",
+    "lora_adamw.pickle.zst",
+    "llama_generate_late.pickle.zst",
+    "fsdp2_nccl.pickle.zst",
+];
+
+/// A graph by torch.compile, as inductor exports it, among the fixtures.
+const GRAPH: &str = "planning/graphs/dag_of_mib.orm.json.zst";
 
 /// Builds the sample of this name; `None` for an unknown name.
 #[must_use]
@@ -81,10 +95,11 @@ fn leak() -> String {
     story
 }
 
-/// Writes every sample into `dir`, which is created if it is missing, and returns the files' paths.
+/// Writes every sample into `dir`, which is created if it is missing, and returns the files' paths. The generated ones are
+/// packed without a time: the same input gives the same bytes.
 ///
 /// # Errors
-/// When the directory or a file cannot be written.
+/// When the directory or a file cannot be written, or a fixture not be read.
 pub fn write_all(dir: &Path) -> io::Result<Vec<PathBuf>> {
     fs::create_dir_all(dir)?;
     let options = WriteOptions::new(Producer::Python(2, 10));
@@ -93,8 +108,20 @@ pub fn write_all(dir: &Path) -> io::Result<Vec<PathBuf>> {
         let Some(snapshot) = sample(name) else {
             continue;
         };
+        let path = dir.join(name).with_extension("pickle.gz");
+        let mut packed = GzEncoder::new(File::create(&path)?, Compression::best());
+        packed.write_all(&snapshot.to_pickle(&options))?;
+        packed.finish()?;
+        written.push(path);
+    }
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    let recorded = RECORDED.map(|name| (name, format!("roles/rules/{name}")));
+    for (name, fixture) in recorded
+        .into_iter()
+        .chain([("graph.json.zst", GRAPH.to_owned())])
+    {
         let path = dir.join(name);
-        fs::write(&path, snapshot.to_pickle(&options))?;
+        fs::copy(fixtures.join(fixture), &path)?;
         written.push(path);
     }
     Ok(written)

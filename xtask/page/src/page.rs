@@ -75,8 +75,9 @@ const SOURCES: [&str; 10] = [
     MINI,
     "www",
     "xtask/page/src",
-    samples::GRAPH,
-    samples::RECORDINGS,
+    // Samples, too.
+    "tests/fixtures/planning/graphs",
+    "tests/fixtures/roles/rules",
 ];
 
 pub const INDEX: &str = "index.html";

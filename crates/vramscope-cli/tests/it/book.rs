@@ -1,29 +1,18 @@
 //! The book: its commands print what it says, and its links lead somewhere.
 //!
-//! A block marked `console` is run: lines that begin with `$ vramscope` run beside the samples of the start page, and
-//! their output is compared with the lines below; a line with only `…` stands for any number of lines. A command that
+//! A block marked `console` is run: lines that begin with `$ vramscope` run beside the samples of the start page and the
+//! recording that the page's viewer shows, and their output is compared with the lines below; a line with only `…` stands for any number of lines. A command that
 //! fails is followed by `$ echo $?`. Blocks marked otherwise (`sh`, `json`, `html`, …) are not run here;
 //! `tests/python/test_book.py` runs those marked `python`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use flate2::{Compression, write::GzEncoder};
 use vramscope_synth::samples;
 
 use crate::program::{command, fixtures};
-
-/// The recordings that are samples of the start page, too.
-const RECORDED: [&str; 5] = [
-    "gpt_adamw",
-    "gpt_checkpoint",
-    "lora_adamw",
-    "llama_generate_late",
-    "fsdp2_nccl",
-];
 
 /// The book's sources.
 fn sources() -> PathBuf {
@@ -78,20 +67,8 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
 
 /// Writes the samples of the start page into a folder, under their names there.
 fn write_samples(folder: &Path) {
-    for path in samples::write_all(folder).unwrap() {
-        let zipped = fs::File::create(path.with_extension("pickle.gz")).unwrap();
-        let mut encoder = GzEncoder::new(zipped, Compression::best());
-        encoder.write_all(&fs::read(&path).unwrap()).unwrap();
-        encoder.finish().unwrap();
-        fs::remove_file(path).unwrap();
-    }
-    for name in RECORDED.map(|name| format!("{name}.pickle.zst")) {
-        let recording = fixtures().join("roles/rules").join(&name);
-        fs::copy(recording, folder.join(name)).unwrap();
-    }
+    samples::write_all(folder).unwrap();
     fs::copy(fixtures().join("text/train.log"), folder.join("train.log")).unwrap();
-    let graph = fixtures().join("planning/graphs/dag_of_mib.orm.json.zst");
-    fs::copy(graph, folder.join("graph.json.zst")).unwrap();
 }
 
 /// The words of a command line; quoted ones may hold spaces.
@@ -165,6 +142,12 @@ fn commands_print_what_the_book_says() {
     let mut findings = Vec::new();
     let mut blocks = 0;
     for (name, text) in pages() {
+        // What is in the site's gallery is a fixture of the same path.
+        let shown = targets(&text).into_iter().map(Path::new);
+        for file in shown.filter_map(|target| target.strip_prefix("../gallery").ok()) {
+            let copy = folder.path().join(file.file_name().unwrap());
+            fs::copy(fixtures().join(file), copy).unwrap();
+        }
         for piece in pieces(&text) {
             if let Piece::Block("console", line, lines) = piece {
                 blocks += 1;
@@ -258,14 +241,15 @@ fn anchor(heading: &str) -> String {
     kept.collect()
 }
 
-/// Whether an address above the book leads to the page, with samples to open, or to a sample.
-fn leads_to_sample(in_site: &str, samples: &Path) -> bool {
+/// Whether an address above the book leads to the page, with files of the site to open, or to such a file.
+fn leads_to_file(in_site: &str, samples: &Path) -> bool {
     let opened = in_site.trim_start_matches('?').split('&');
     let mut opened = opened.map(|file| file.trim_start_matches("src="));
     in_site.is_empty()
-        || opened.all(|file| {
-            file.strip_prefix("samples/")
-                .is_some_and(|sample| samples.join(sample).is_file())
+        || opened.all(|file| match file.split_once('/') {
+            Some(("samples", sample)) => samples.join(sample).is_file(),
+            Some(("gallery", recording)) => fixtures().join(recording).is_file(),
+            _ => false,
         })
 }
 
@@ -291,7 +275,7 @@ fn links_lead_somewhere() {
             }
             let (path, place) = target.split_once('#').unwrap_or((target, ""));
             let leads = match (path.strip_prefix("../"), path) {
-                (Some(in_site), _) => leads_to_sample(in_site, samples.path()),
+                (Some(in_site), _) => leads_to_file(in_site, samples.path()),
                 (None, "") => anchors(name).contains(place),
                 (None, page) if proses.contains_key(page) => {
                     place.is_empty() || anchors(page).contains(place)
