@@ -22,8 +22,8 @@ const OTHERS_LEAST: i128 = GIB;
 const CONTEXT: i128 = GIB;
 pub(super) const OUTSIDE_USUAL: i128 = 2 * GIB;
 
-/// Drivers keep this part of the device from what they report as free.
-const SLACK_PART: i128 = 64;
+/// Drivers keep less than this part of the device from what they report as free.
+const SLACK_PART: i128 = 32;
 
 /// If the message does not distinguish others from this process outside PyTorch, what both hold comes before what is live
 /// from this part of the device on.
@@ -104,6 +104,8 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
                 .for_each(|cause| cause.seen += &outside(failure));
         }
         causes.extend(last);
+        let alone = alone_enough(failure, wanted);
+        causes.iter_mut().for_each(|cause| cause.seen += &alone);
         causes.extend(mostly_live(failure));
     }
     if causes.is_empty() {
@@ -122,10 +124,22 @@ fn segment(wanted: Rest) -> i128 {
     segment_bytes(most, LARGE_SEGMENT_BYTES).into()
 }
 
-/// Whether the device had far more free memory than requested: a tenth of it, and more than drivers keep.
+/// Whether the device had far more free memory than requested: by a GiB, or by a tenth of it, and by more than drivers keep.
 pub(super) fn has_far_more(free: Rest, wanted: Rest, total: Rest) -> bool {
-    free.least() >= segment(wanted) + total.bytes / SLACK_PART
-        && free.least() * MUCH_PART >= total.bytes
+    let far = (total.bytes / MUCH_PART).min(GIB);
+    free.least() - segment(wanted) >= far.max(total.bytes / SLACK_PART)
+}
+
+/// What it means that the device's free memory alone was enough, if it was.
+fn alone_enough(failure: &Failure, wanted: Rest) -> String {
+    let free = failure.free.as_ref().map(Rest::of);
+    let told = free.filter(|free| free.least() >= segment(wanted)).map(|free| {
+        format!(
+            " The device itself reported {} free, more than the request: that is from after the failure, and drivers keep some.",
+            bytes(free)
+        )
+    });
+    told.unwrap_or_default()
 }
 
 /// Intel's driver was not even asked.

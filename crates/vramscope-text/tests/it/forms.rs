@@ -834,6 +834,12 @@ fn little_more_than_the_request_is_no_limit() {
     let class = |text: &str| first(text).map(|(class, ..)| class);
     assert_ne!(class(&error("554.47 MiB", "15.87 GiB")), Some(Class::Limit));
     assert_eq!(class(&error("5.47 GiB", "12.87 GiB")), Some(Class::Limit));
+    let reading = read(error("554.47 MiB", "15.87 GiB").as_bytes());
+    let told = conclude(&reading.records[0]).unwrap().main().explanation();
+    assert!(
+        told.contains("554 MiB free, more than the request"),
+        "{told}"
+    );
 }
 
 #[test]
