@@ -6,7 +6,7 @@ use crate::context::Framework;
 use crate::record::{Api, Failure, Form, Record, Report};
 
 /// For each framework, how a program can use less memory if too much is live.
-const NEED_LESS: [(Framework, &str); 17] = [
+const NEED_LESS: [(Framework, &str); 21] = [
     (
         Framework::Vllm,
         "In vLLM: a lower --gpu-memory-utilization leaves more room beside the KV cache; --max-num-seqs, --max-model-len and \
@@ -83,20 +83,57 @@ const NEED_LESS: [(Framework, &str); 17] = [
          (-b, -ub), or another --tensor-split.",
     ),
     (
+        Framework::Ollama,
+        "In ollama: fewer layers on the GPU (num_gpu), a smaller context (num_ctx), OLLAMA_FLASH_ATTENTION=1 with \
+         OLLAMA_KV_CACHE_TYPE=q8_0, a smaller or more quantized model.",
+    ),
+    (
+        Framework::TensorRtLlm,
+        "In TensorRT-LLM: an engine built with a smaller max_batch_size, max_num_tokens and max_seq_len; a smaller \
+         free_gpu_memory_fraction for the KV cache.",
+    ),
+    (
+        Framework::OnnxRuntime,
+        "In ONNX Runtime: a smaller input; arena_extend_strategy=kSameAsRequested, as its arena otherwise grows in powers of two.",
+    ),
+    (
+        Framework::Paddle,
+        "In Paddle: a smaller batch; FLAGS_allocator_strategy=auto_growth leaves what is not needed to others.",
+    ),
+    (
         Framework::TensorFlow,
         "In TensorFlow: a smaller batch; set_memory_growth(gpu, True) leaves what is not needed to others.",
     ),
 ];
 
-/// How the program of a record can use less memory, by its framework. `is_of_size`: too much is live.
-pub(crate) fn need_less(record: &Record, is_of_size: bool) -> Option<&'static str> {
-    let framework = record.framework.filter(|_| is_of_size || is_ggml(record))?;
-    let told = NEED_LESS.iter().find(|(of, _)| *of == framework);
-    told.map(|(_, text)| *text)
+/// Programs that serve a model: they train nothing, and nobody starts them as a script.
+const SERVERS: [(Framework, &str); 7] = [
+    (Framework::Vllm, "vllm serve MODEL"),
+    (Framework::Sglang, "python -m sglang.launch_server …"),
+    (Framework::ComfyUi, "python main.py"),
+    (Framework::LlamaCpp, "llama-server …"),
+    // Without torch, and in processes that start others.
+    (Framework::Ollama, ""),
+    (Framework::TensorRtLlm, ""),
+    (Framework::OnnxRuntime, ""),
+];
+
+fn server(record: &Record) -> Option<&'static str> {
+    let of = record.framework?;
+    let known = SERVERS.iter().find(|(framework, _)| *framework == of);
+    known.map(|(_, command)| *command)
 }
 
-fn is_ggml(record: &Record) -> bool {
-    matches!(&record.report, Report::Failure(failure) if failure.form == Form::Ggml)
+/// Whether the framework of a record serves models.
+pub(crate) fn is_server(record: &Record) -> bool {
+    server(record).is_some()
+}
+
+/// How the program of a record can use less memory, by its framework.
+pub(crate) fn need_less(record: &Record) -> Option<&'static str> {
+    let framework = record.framework?;
+    let told = NEED_LESS.iter().find(|(of, _)| *of == framework);
+    told.map(|(_, text)| *text)
 }
 
 /// The commands that would reveal more about a record, each with its purpose. `command`: the program's command line, if the
@@ -106,41 +143,52 @@ pub fn next_steps(record: &Record, command: Option<&str>) -> Vec<(String, &'stat
     let Report::Failure(failure) = &record.report else {
         return Vec::new();
     };
-    let program = command.unwrap_or("python train.py");
+    let usual = server(record).unwrap_or("python train.py");
+    let Some(program) = command.or(Some(usual).filter(|usual| !usual.is_empty())) else {
+        return Vec::new();
+    };
     match failure.form {
         Form::Torch | Form::TorchAsync | Form::Driver | Form::Addresses
-            if matches!(failure.api, Api::Cuda | Api::Hip | Api::Other) =>
+            if matches!(failure.api, Api::Cuda | Api::Hip | Api::Other) && has_torch(record) =>
         {
             of_torch(failure, program)
         }
-        Form::VllmCache | Form::VllmLength | Form::VllmStart => vec![(
-            format!(
-                "vramscope record -- {}",
-                command.unwrap_or("vllm serve MODEL")
-            ),
-            "what vLLM had allocated, by line of its code",
-        )],
-        Form::SglangCache => vec![(
-            format!(
-                "vramscope record -- {}",
-                command.unwrap_or("python -m sglang.launch_server …")
-            ),
-            "what SGLang had allocated, by line of its code",
+        Form::VllmCache
+        | Form::VllmLength
+        | Form::VllmStart
+        | Form::VllmProfile
+        | Form::SglangCache => vec![(
+            format!("vramscope record -- {program}"),
+            "what the server had allocated, by line of its code",
         )],
         // It captures only CUDA.
-        Form::Ggml if failure.api == Api::Cuda => vec![(
-            format!(
-                "vramscope-capture run --dump-on-oom -o snap.pickle -- {}",
-                command.unwrap_or("llama-server …")
-            ),
-            "all allocations of the process on the device",
-        )],
-        Form::Xla | Form::Other if matches!(failure.api, Api::Cuda | Api::Other) => vec![(
-            format!("vramscope-capture run --dump-on-oom -o snap.pickle -- {program}"),
-            "all allocations of the process on the device",
-        )],
+        Form::Ggml if failure.api == Api::Cuda => of_capture(program),
+        Form::Xla | Form::Other | Form::Driver if matches!(failure.api, Api::Cuda | Api::Other) => {
+            of_capture(program)
+        }
         _ => Vec::new(),
     }
+}
+
+fn of_capture(program: &str) -> Vec<(String, &'static str)> {
+    vec![(
+        format!("vramscope-capture run --dump-on-oom -o snap.pickle -- {program}"),
+        "all allocations of the process on the device",
+    )]
+}
+
+/// Whether the program may use PyTorch, which `vramscope record` needs.
+fn has_torch(record: &Record) -> bool {
+    const WITHOUT: [Framework; 7] = [
+        Framework::Jax,
+        Framework::TensorFlow,
+        Framework::LlamaCpp,
+        Framework::Ollama,
+        Framework::TensorRtLlm,
+        Framework::OnnxRuntime,
+        Framework::Paddle,
+    ];
+    !record.framework.is_some_and(|it| WITHOUT.contains(&it))
 }
 
 fn of_torch(failure: &Failure, program: &str) -> Vec<(String, &'static str)> {

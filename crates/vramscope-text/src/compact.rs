@@ -79,7 +79,8 @@ pub(crate) fn prefix(line: &[u8]) -> usize {
         let step = match rest[0] {
             b' ' | b'\t' | b'\r' | b'>' => 1,
             0x1b => escape(rest),
-            b'|' if rest.get(1) == Some(&b' ') => 2,
+            // Bars of containers, and marks of comments.
+            b'|' | b'#' if rest.get(1) == Some(&b' ') => 2,
             b'[' => group(rest, b']', |_| true),
             b'(' => group(rest, b')', |inside| {
                 [&b"pid="[..], b"Worker", b"EngineCore"]
@@ -173,6 +174,7 @@ mod tests {
             "CUDA out of memory. Tried to\n(Worker_TP2 pid=99) ERROR 04-09 20:31:10 [multiproc.py:949] allocate 20.00 MiB. GPU 0",
             "CUDA out of memory. Tried to allocate\n2025-11-14T08:52:38.37Z 20.00 MiB. GPU 0",
             "CUDA out of memory. Tried\ndeep-seek-1  | to allocate 20.00 MiB.\n> GPU 0",
+            "CUDA out of memory. Tried\n # to allocate 20.00 MiB.\n# GPU 0",
             "CUDA out of memory.\\nTried to allocate 20.00 MiB. GPU 0",
         ] {
             assert_eq!(compact(text), whole, "{text}");

@@ -3,9 +3,12 @@
 //! Figures are rounded, so comparisons use bounds: a certain conclusion holds for every size that prints like the figure.
 //! Missing figures support no conclusion: a text that is cut off leads to fewer causes, never to others.
 
+mod devices;
 mod host;
+mod serve;
 mod share;
 mod torch;
+mod xla;
 
 use serde::Serialize;
 use vramscope_core::analysis::report::causes::CauseClass;
@@ -14,11 +17,10 @@ use vramscope_core::units::Bytes;
 
 pub use self::share::{Share, ShareOf};
 
-use crate::advice::need_less;
+use crate::advice::{is_server, need_less};
 use crate::figure::Figure;
-use crate::forms::driver::{ABSURD, TOO_LARGE_FOR_VULKAN};
-use crate::forms::xla::ONE_REQUEST;
-use crate::record::{Failure, Form, Record, Report};
+use crate::forms::driver::{ABSURD, TOO_LARGE_FOR_VULKAN, WARM_UP};
+use crate::record::{Api, Failure, Form, Record, Report};
 
 /// Why memory ran out. Classes that a snapshot can show too are named as in [`CauseClass`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -65,7 +67,7 @@ impl Class {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sure {
-    /// It follows from the figures, however they were rounded.
+    /// It follows from the figures, however they were rounded, or the text says so.
     Certain,
     /// The figures show it, but something that they do not show may be different.
     Likely,
@@ -74,9 +76,7 @@ pub enum Sure {
 }
 
 impl Sure {
-    /// The word in output.
-    #[must_use]
-    pub fn word(self) -> &'static str {
+    fn word(self) -> &'static str {
         match self {
             Self::Certain => "certain: it follows from the figures",
             Self::Likely => "likely",
@@ -92,6 +92,8 @@ pub struct Cause {
     pub class: Class,
     /// The certainty.
     pub sure: Sure,
+    /// Whether the text itself says so, not only its figures.
+    pub is_said: bool,
     /// The class in a few words, as for snapshots.
     pub why: &'static str,
     /// One line, without its stop.
@@ -107,6 +109,7 @@ impl Cause {
         Self {
             class,
             sure,
+            is_said: false,
             why: verdict.words(),
             title,
             seen: verdict.means().to_owned(),
@@ -115,6 +118,23 @@ impl Cause {
                 .iter()
                 .map(|&text| text.to_owned())
                 .collect(),
+        }
+    }
+
+    /// The certainty in words.
+    #[must_use]
+    pub fn how_sure(&self) -> &'static str {
+        match self.sure {
+            Sure::Certain if self.is_said => "certain: the text says so",
+            sure => sure.word(),
+        }
+    }
+
+    /// The same, as the text itself says.
+    fn said(self) -> Self {
+        Self {
+            is_said: true,
+            ..self
         }
     }
 
@@ -130,6 +150,7 @@ impl Cause {
         Self {
             class: Class::Unknown,
             sure: Sure::Possible,
+            is_said: false,
             why: Verdict::Unknown.words(),
             title: title.to_owned(),
             seen: seen.to_owned(),
@@ -173,61 +194,87 @@ pub fn conclude(record: &Record) -> Option<Conclusion> {
     if conclusion.causes.is_empty() {
         conclusion.causes.push(Cause::unknown(
             "The text does not say why",
-            "Its figures fit several causes, or the message is cut off.",
+            why_unknown(&record.report),
         ));
     }
     for cause in &mut conclusion.causes {
-        let is_of_size = cause.class == Class::TooMuchLive;
-        if let Some(text) = need_less(record, is_of_size) {
-            cause.to_try.insert(0, text.to_owned());
-        }
+        advise(cause, record);
     }
     Some(conclusion)
+}
+
+/// What keeps a failure's figures from showing the cause.
+fn why_unknown(report: &Report) -> &'static str {
+    let (total, free, wanted) = match report {
+        Report::Failure(it) => (&it.total, &it.free, &it.requested),
+        _ => (&None, &None, &None),
+    };
+    match (total, free, wanted) {
+        (Some(_), None, _) => {
+            "It does not say how much of the device was free, which others may have held."
+        }
+        (_, Some(free), Some(wanted)) if free.bytes >= wanted.bytes => {
+            "The device reported enough free memory, though not far more: the figure is from after the failure, and drivers keep some."
+        }
+        _ => "Its figures fit several causes, or the message is cut off.",
+    }
+}
+
+/// Adapts the advice to the framework and the device.
+fn advise(cause: &mut Cause, record: &Record) {
+    if is_server(record) {
+        // Nothing is trained.
+        let of_training = Verdict::Short.to_try();
+        cause
+            .to_try
+            .retain(|text| !of_training.contains(&text.as_str()));
+    }
+    let is_wanted = match cause.class {
+        Class::TooMuchLive => true,
+        Class::Unknown => is_server(record) || is_of(record, Form::Other),
+        Class::RequestTooLarge => is_of(record, Form::Ggml),
+        _ => false,
+    };
+    if let Some(text) = need_less(record).filter(|_| is_wanted) {
+        cause.to_try.insert(0, text.to_owned());
+    }
+    if let Report::Failure(failure) = &record.report
+        && let Some(lists) = lists_processes(failure.api)
+    {
+        for text in &mut cause.to_try {
+            *text = text.replace("nvidia-smi", lists);
+        }
+    }
+}
+
+fn is_of(record: &Record, form: Form) -> bool {
+    matches!(&record.report, Report::Failure(failure) if failure.form == form)
+}
+
+/// The command that lists the processes on a device, if it is not NVIDIA's.
+fn lists_processes(api: Api) -> Option<&'static str> {
+    match api {
+        Api::Hip => Some("rocm-smi --showpids"),
+        Api::Xpu => Some("xpu-smi ps"),
+        Api::Npu => Some("npu-smi info"),
+        Api::Cuda | Api::Mps | Api::Tpu | Api::Other => None,
+    }
 }
 
 fn of_failure(failure: &Failure) -> Vec<Cause> {
     match failure.form {
         Form::Torch => torch::causes(failure),
-        Form::TorchAsync => torch::async_causes(failure),
-        Form::TorchMps => torch::mps_causes(failure),
+        Form::TorchAsync => devices::of_async(failure),
+        Form::TorchMps => devices::of_mps(failure),
         Form::Driver | Form::Other => vec![of_driver(failure)],
         Form::Addresses => vec![of_addresses()],
         Form::Ggml => of_ggml(failure),
-        Form::Xla => of_xla(failure),
-        Form::VllmCache => vec![Cause {
-            seen: "vLLM may take the share of the device that --gpu-memory-utilization names. Weights and activations used it up \
-                   before the KV cache got any: the share is too small, or the model too large for it."
-                .to_owned(),
-            to_try: vec![
-                "Raise --gpu-memory-utilization, if nothing else needs the device; lower --max-num-batched-tokens and --max-num-seqs, which \
-                 activations grow with; or use more GPUs (--tensor-parallel-size) or a quantized model."
-                    .to_owned(),
-            ],
-            ..Cause::new(
-                Class::Limit,
-                Sure::Possible,
-                Verdict::Limit,
-                "Nothing of the share that vLLM may use was left for the KV cache".to_owned(),
-            )
-        }],
-        Form::SglangCache => vec![Cause {
-            seen: "SGLang may take the share of the device that --mem-fraction-static names, for weights and KV cache. Nothing of it was left \
-                   for the cache: the share is too small, or the model too large for it."
-                .to_owned(),
-            to_try: vec![
-                "Raise --mem-fraction-static, if nothing else needs the device (lower it only where SGLang runs out while it serves); or use \
-                 more GPUs (--tp) or a quantized model."
-                    .to_owned(),
-            ],
-            ..Cause::new(
-                Class::Limit,
-                Sure::Possible,
-                Verdict::Limit,
-                "Nothing of the share that SGLang may use was left for the KV cache".to_owned(),
-            )
-        }],
-        Form::VllmLength => of_length(failure),
-        Form::VllmStart => of_start(failure),
+        Form::Xla => xla::causes(failure),
+        Form::VllmCache => vec![serve::vllm_cache()],
+        Form::SglangCache => vec![serve::sglang_cache()],
+        Form::VllmLength => vec![serve::length(failure)],
+        Form::VllmStart => serve::start(failure),
+        Form::VllmProfile => vec![serve::profile(failure)],
     }
 }
 
@@ -237,7 +284,7 @@ fn of_driver(failure: &Failure) -> Cause {
     if failure.words == ABSURD {
         let title = "A request for more than 1 EiB: its size is wrong".to_owned();
         let verdict = Verdict::RequestTooLarge;
-        return Cause::new(Class::RequestTooLarge, Sure::Certain, verdict, title);
+        return Cause::new(Class::RequestTooLarge, Sure::Certain, verdict, title).said();
     }
     if let Some(wanted) = wanted.filter(|&wanted| wanted >= largest_card()) {
         let sure = match wanted >= NO_DEVICE_HAS {
@@ -257,21 +304,29 @@ fn of_driver(failure: &Failure) -> Cause {
         let title = sentences::live(Bytes(held.bytes), None, torch::WHEN);
         return Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title);
     }
+    if let Some(cause) = of_start(failure) {
+        return cause;
+    }
     let title = match (wanted, free) {
+        (Some(wanted), Some(free)) if failure.is_free_of_start() => format!(
+            "{} were asked for; {} were free before the program took any",
+            Bytes(wanted),
+            Bytes(free)
+        ),
         (Some(wanted), Some(free)) => format!(
             "{} were asked for, and {} were free; the text does not say who had the rest",
             Bytes(wanted),
             Bytes(free)
         ),
         (Some(wanted), None) => format!(
-            "{} were asked for; the text does not say who had the device, or how much was left",
+            "{} were asked for; the message does not say who had the device, or how much was left",
             Bytes(wanted)
         ),
-        _ if failure.form == Form::Other => format!(
-            "{}; the text does not say how much was left, or who had the device",
+        _ if failure.form == Form::Other || failure.words == WARM_UP => format!(
+            "{}; the message does not say how much was left, or who had the device",
             failure.words
         ),
-        _ => "The driver had no memory left, and does not say how much was asked for or who had it"
+        _ => "The driver had no memory left; its message does not say how much was asked for or who had the device"
             .to_owned(),
     };
     Cause::unknown(
@@ -285,6 +340,32 @@ fn of_driver(failure: &Failure) -> Cause {
     )
 }
 
+/// TensorFlow reports what is free when it finds a device, and asks for most of it: if others held much then, they are the
+/// reason.
+fn of_start(failure: &Failure) -> Option<Cause> {
+    let figures = (&failure.requested, &failure.total, &failure.free);
+    let (Some(wanted), Some(total), Some(free)) = figures else {
+        return None;
+    };
+    let held = total.bytes.saturating_sub(free.bytes);
+    let is_most = wanted.bytes >= free.bytes / 10 * 9 && wanted.bytes <= total.bytes;
+    // The process's own context takes some.
+    let is_much = held >= total.bytes / 8 && held >= 1 << 30;
+    (failure.is_free_of_start() && is_most && is_much).then(|| Cause {
+        seen: format!(
+            "Before the program took any, {} of {} were free.",
+            Bytes(free.bytes),
+            Bytes(total.bytes)
+        ),
+        ..Cause::new(
+            Class::OtherProcesses,
+            Sure::Likely,
+            Verdict::Others,
+            sentences::others("held", Bytes(held)),
+        )
+    })
+}
+
 fn of_addresses() -> Cause {
     let title = "No virtual addresses were left for expandable segments, though memory was";
     let verdict = Verdict::VirtualAddresses;
@@ -294,79 +375,7 @@ fn of_addresses() -> Cause {
         verdict,
         title.to_owned(),
     )
-}
-
-/// vLLM: a single request of full length needs more cache than there is.
-fn of_length(failure: &Failure) -> Vec<Cause> {
-    let title = match (&failure.requested, &failure.free) {
-        (Some(needed), Some(left)) => format!(
-            "One request of full length needs {} of KV cache, and {} were left for it",
-            Bytes(needed.bytes),
-            Bytes(left.bytes)
-        ),
-        // Older versions count tokens.
-        _ => failure.words.clone(),
-    };
-    vec![Cause {
-        seen: "This is vLLM's own arithmetic before it serves; nothing was allocated in vain.".to_owned(),
-        to_try: vec![
-            "Lower --max-model-len to what you need, or give the cache more room: more GPUs (--tensor-parallel-size), a higher \
-             --gpu-memory-utilization, --kv-cache-dtype fp8."
-                .to_owned(),
-        ],
-        ..Cause::new(
-            Class::RequestTooLarge,
-            Sure::Certain,
-            Verdict::RequestTooLarge,
-            title,
-        )
-    }]
-}
-
-/// vLLM: less is free at the start than it is configured to take.
-fn of_start(failure: &Failure) -> Vec<Cause> {
-    let (Some(total), Some(free)) = (&failure.total, &failure.free) else {
-        return Vec::new();
-    };
-    let held = total.bytes.saturating_sub(free.bytes);
-    let wanted = failure.requested.as_ref().map_or(0, |figure| figure.bytes);
-    // The process's own context takes some.
-    let is_little = held < total.bytes / 8;
-    let (class, verdict, title) = match is_little {
-        true => (
-            Class::Limit,
-            Verdict::Limit,
-            format!(
-                "vLLM is set to take {} more than the {} that are free",
-                Bytes(wanted.saturating_sub(free.bytes)),
-                Bytes(free.bytes)
-            ),
-        ),
-        false => (
-            Class::OtherProcesses,
-            Verdict::Others,
-            sentences::others("held", Bytes(held)),
-        ),
-    };
-    let seen = format!(
-        "Before vLLM loaded anything, {} of {} were free.",
-        Bytes(free.bytes),
-        Bytes(total.bytes)
-    );
-    let hundredths = u128::from(free.bytes) * 100 / u128::from(total.bytes.max(1));
-    let hundredths = hundredths.min(99);
-    let mut to_try = vec![format!(
-        "End what else is on the device (an earlier vLLM that did not end well stays there), or lower --gpu-memory-utilization to \
-         the share that is free: 0.{hundredths:02}."
-    )];
-    if !is_little {
-        to_try.extend(verdict.to_try().first().map(|&text| text.to_owned()));
-    }
-    vec![Cause {
-        seen,
-        to_try,
-        ..Cause::new(class, Sure::Likely, verdict, title)
-    }]
+    .said()
 }
 
 /// More than any device has, in bytes.
@@ -423,109 +432,30 @@ fn of_vulkan(wanted: Option<&Figure>) -> Cause {
         ),
         None => "A buffer is larger than the driver allocates in one piece".to_owned(),
     };
-    Cause {
-        class: Class::Limit,
-        sure: Sure::Certain,
-        why: "larger than one allocation may be",
-        title,
-        seen: "Vulkan's driver says how large one allocation may be, and was not asked for this one: what is free does not matter."
+    let mut cause = one_piece(Sure::Certain, title).said();
+    "Vulkan's driver says how large one allocation may be, and was not asked for this one: what is free does not matter."
+        .clone_into(&mut cause.seen);
+    cause.to_try = vec![
+        "Make the buffer smaller: a smaller -ub and -b for the compute buffer, a shorter context (-c) for the KV cache. \
+         GGML_VK_FORCE_MAX_ALLOCATION_SIZE=BYTES sets another limit, which the driver may not keep."
             .to_owned(),
-        to_try: vec![
-            "Make the buffer smaller: a smaller -ub and -b for the compute buffer, a shorter context (-c) for the KV cache. \
-             GGML_VK_FORCE_MAX_ALLOCATION_SIZE=BYTES sets another limit, which the driver may not keep."
-                .to_owned(),
-        ],
+    ];
+    cause
+}
+
+/// A request that is larger than one allocation may be.
+fn one_piece(sure: Sure, title: String) -> Cause {
+    Cause {
+        why: "larger than one allocation may be",
+        seen: String::new(),
+        to_try: Vec::new(),
+        ..Cause::new(Class::Limit, sure, Verdict::Limit, title)
     }
 }
 
 /// The memory of the largest known device, in bytes.
 fn largest_card() -> u64 {
     288 << 30
-}
-
-/// XLA: the program's need is known, but for GPUs not the device's memory.
-fn of_xla(failure: &Failure) -> Vec<Cause> {
-    let Some(needed) = &failure.requested else {
-        return Vec::new();
-    };
-    if let Some(total) = &failure.total {
-        let title = format!(
-            "The program needs {} at once, and the device has {}",
-            Bytes(needed.bytes),
-            Bytes(total.bytes)
-        );
-        let sure = match needed.least() > total.most() {
-            true => Sure::Certain,
-            false => Sure::Likely,
-        };
-        return vec![xla_cause(Class::TooMuchLive, sure, Verdict::Short, title)];
-    }
-    if let Some(free) = &failure.free {
-        let title = format!(
-            "The program needs {} at once, and {} were free; the text does not say who had the rest",
-            Bytes(needed.bytes),
-            Bytes(free.bytes)
-        );
-        return vec![xla_cause(
-            Class::TooMuchLive,
-            Sure::Possible,
-            Verdict::Short,
-            title,
-        )];
-    }
-    if needed.bytes >= NO_DEVICE_HAS {
-        let title = format!("A request for {}: no device has that", Bytes(needed.bytes));
-        return vec![xla_cause(
-            Class::RequestTooLarge,
-            Sure::Certain,
-            Verdict::RequestTooLarge,
-            title,
-        )];
-    }
-    vec![of_xla_alone(failure, needed)]
-}
-
-/// The same if the text has no figure of the device.
-fn of_xla_alone(failure: &Failure, needed: &Figure) -> Cause {
-    let in_all = failure.allocated.as_ref();
-    let whole = in_all.map_or(needed.bytes, |whole| whole.bytes.max(needed.bytes));
-    let is_one = failure.words == ONE_REQUEST;
-    if whole < 1 << 30 && !is_one {
-        let title = format!(
-            "The program needs only {}: others, or arrays of earlier programs, held the device",
-            Bytes(whole)
-        );
-        let mut cause = xla_cause(
-            Class::OtherProcesses,
-            Sure::Possible,
-            Verdict::Others,
-            title,
-        );
-        cause.to_try.push("JAX takes three quarters of a device when it starts: another JAX, or TensorFlow, finds nothing left. XLA_PYTHON_CLIENT_PREALLOCATE=false or XLA_PYTHON_CLIENT_MEM_FRACTION=.4 leaves room.".to_owned());
-        return cause;
-    }
-    let what = match is_one {
-        true => "One request was for",
-        false => "The program needs",
-    };
-    let title = format!(
-        "{what} {}; the text does not say what the device has",
-        Bytes(whole)
-    );
-    xla_cause(Class::TooMuchLive, Sure::Possible, Verdict::Short, title)
-}
-
-fn xla_cause(class: Class, sure: Sure, verdict: Verdict, title: String) -> Cause {
-    let mut cause = Cause::new(class, sure, verdict, title);
-    cause.seen.clear();
-    if class == Class::TooMuchLive {
-        cause.to_try = vec![
-            "Look at the largest buffers: their lines made them.".to_owned(),
-            "A smaller batch, jax.checkpoint around what is recomputed cheaply, donated arguments (donate_argnums), or sharding."
-                .to_owned(),
-        ];
-    }
-    cause
 }
 
 #[cfg(test)]

@@ -45,6 +45,14 @@ pub enum Framework {
     TensorFlow,
     /// llama.cpp or another program on ggml.
     LlamaCpp,
+    /// ollama.
+    Ollama,
+    /// TensorRT-LLM.
+    TensorRtLlm,
+    /// ONNX Runtime.
+    OnnxRuntime,
+    /// Paddle.
+    Paddle,
     /// PyTorch, without a known framework.
     PyTorch,
 }
@@ -53,15 +61,20 @@ impl Framework {
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        PLACES
-            .iter()
-            .find(|(framework, ..)| *framework == self)
-            .map_or("llama.cpp", |(_, name, _)| name)
+        match self {
+            Self::LlamaCpp => "llama.cpp",
+            Self::Ollama => "ollama",
+            Self::TensorRtLlm => "TensorRT-LLM",
+            _ => PLACES
+                .iter()
+                .find(|(framework, ..)| *framework == self)
+                .map_or("", |(_, name, _)| name),
+        }
     }
 }
 
 /// The name of each, and the folders of its files.
-const PLACES: [(Framework, &str, &[&str]); 18] = [
+const PLACES: [(Framework, &str, &[&str]); 20] = [
     (Framework::Verl, "verl", &["verl"]),
     (Framework::Vllm, "vLLM", &["vllm"]),
     (Framework::Sglang, "SGLang", &["sglang"]),
@@ -91,6 +104,8 @@ const PLACES: [(Framework, &str, &[&str]); 18] = [
     (Framework::Accelerate, "accelerate", &["accelerate"]),
     (Framework::Jax, "JAX", &["jax", "jaxlib", "flax"]),
     (Framework::TensorFlow, "TensorFlow", &["tensorflow"]),
+    (Framework::OnnxRuntime, "ONNX Runtime", &["onnxruntime"]),
+    (Framework::Paddle, "Paddle", &["paddle"]),
     (Framework::PyTorch, "PyTorch", &["torch"]),
 ];
 

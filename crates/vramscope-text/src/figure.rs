@@ -33,7 +33,14 @@ const UNITS: [(&[u8], u32); 14] = [
 ];
 
 /// Units of XLA for TPUs, which are ambiguous elsewhere.
-const SHORT_UNITS: [(&[u8], u32); 4] = [(b"K", 1), (b"M", 2), (b"G", 3), (b"T", 4)];
+const SHORT_UNITS: [(&[u8], u32); 6] = [
+    (b"K", 1),
+    (b"M", 2),
+    (b"G", 3),
+    (b"T", 4),
+    (b"P", 5),
+    (b"E", 6),
+];
 
 /// Most digits of a number before and after its point.
 const MOST_DIGITS: usize = 24;
@@ -88,6 +95,15 @@ impl Figure {
                 String::from_utf8_lossy(number),
                 String::from_utf8_lossy(unit)
             ),
+        }
+    }
+
+    /// A number of bytes, as programs print it without a unit.
+    pub(crate) fn of_bytes(bytes: u64) -> Self {
+        Self {
+            bytes,
+            off_bytes: 0,
+            text: format!("{bytes} bytes"),
         }
     }
 

@@ -28,11 +28,13 @@ mod needles;
 
 mod context;
 mod cursor;
+mod lines;
 
 mod record;
 
 mod advice;
 mod forms;
+mod origin;
 
 mod conclude;
 mod reader;
@@ -47,6 +49,6 @@ pub use self::figure::Figure;
 pub use self::reader::{Reader, read, read_from};
 pub use self::record::{
     Api, Buffer, DeviceUse, Failure, Form, HostFailure, HostKind, Process, Reading, Record, Report,
-    Summary, Usage,
+    Summary, Usage, Wording,
 };
 pub use self::whole::{NOTHING, Whole, notes, who_failed, whole};

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 /// The kind of report that a word may belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Command,
 }
 
-const NEEDLES: [(&str, Kind); 97] = [
+const NEEDLES: [(&str, Kind); 105] = [
     ("out of memory", Kind::Failure),
     // For errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
@@ -62,16 +62,21 @@ const NEEDLES: [(&str, Kind); 97] = [
     // For errors whose first words are broken.
     ("memory while trying to allocate", Kind::Xla),
     ("Ran out of memory in memory space", Kind::Xla),
+    ("Aborting compilation early", Kind::Xla),
     ("No available memory for the cache", Kind::Failure),
     ("KV cache is needed", Kind::Failure),
     ("available KV cache memory (", Kind::Failure),
-    ("Free memory on device", Kind::Failure),
+    ("ree memory on device", Kind::Failure),
+    ("Error in memory profiling", Kind::Failure),
+    ("bytes) from device", Kind::Failure),
     ("Out of memory: Killed", Kind::Host),
     ("oom-kill:", Kind::Host),
     ("Memory cgroup out of", Kind::Host),
     ("DataLoader worker (pid", Kind::Host),
     ("insufficient shared memory", Kind::Host),
     ("of pinned memory", Kind::Host),
+    ("pinned host memory", Kind::Host),
+    ("CPU memory allocation failed", Kind::Host),
     ("DefaultCPUAllocator", Kind::Host),
     ("you tried to allocate", Kind::Host),
     ("Buy new RAM", Kind::Host),
@@ -100,6 +105,8 @@ const NEEDLES: [(&str, Kind); 97] = [
     ("Killed", Kind::Host),
     ("CUDA memory summary", Kind::Summary),
     ("NVIDIA-SMI", Kind::NvidiaSmi),
+    // Its head may be missing.
+    ("Persistence-M", Kind::NvidiaSmi),
     ("npu-smi ", Kind::NpuSmi),
     ("Max_MA ", Kind::Log),
     ("| max allocated:", Kind::Log),
@@ -112,6 +119,8 @@ const NEEDLES: [(&str, Kind); 97] = [
     ("Graph capturing finished", Kind::Log),
     ("Sleep mode freed", Kind::Log),
     ("avail mem=", Kind::Log),
+    ("CPU Virtual Memory:", Kind::Log),
+    ("GiB(", Kind::Log),
     ("KV Cache is allocated", Kind::Log),
     ("buffer size =", Kind::Log),
     ("torchrun ", Kind::Command),
@@ -128,6 +137,8 @@ pub(crate) const LONGEST: usize = 40;
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let words = NEEDLES.iter().map(|(word, _)| word);
     AhoCorasick::builder()
+        // Of more than a hundred words it would make the slower kind.
+        .kind(Some(AhoCorasickKind::DFA))
         .match_kind(MatchKind::LeftmostLongest)
         .build(words)
         .ok()

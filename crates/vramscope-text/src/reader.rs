@@ -6,17 +6,19 @@
 use std::cell::Cell;
 use std::io::{self, Read};
 
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr_iter, memrchr};
 use vramscope_core::Limits;
 use vramscope_core::container::unpacked;
 
-use crate::compact::{Compact, prefix};
+use crate::compact::Compact;
 use crate::context::{command, teller, traceback};
 use crate::course::Course;
 use crate::figure::Figure;
 use crate::forms::{Found, driver, host, logs, tables, torch, vllm, xla};
+use crate::lines::{HEAD, after, is_of_time_limit, is_source, line_around};
 use crate::needles::{self, Kind, LONGEST};
-use crate::record::{Failure, Form, HostKind, Reading, Record, Report, Usage};
+use crate::origin;
+use crate::record::{Failure, Form, HostFailure, HostKind, Reading, Record, Report, Usage};
 
 const WINDOW: usize = 1 << 20;
 /// Bytes kept before and after the current position.
@@ -29,8 +31,6 @@ const SHORT: usize = 1 << 10;
 const BEFORE: usize = 1 << 10;
 /// The same for the buffers of XLA.
 const BUFFERS: usize = 48 << 10;
-/// Longer than the first words of any of them, even if broken.
-const HEAD: usize = 200;
 /// How much of a line is examined before and after a word, if the line has quantities or an error.
 const LINE: usize = 4 << 10;
 const NEAR: usize = 500;
@@ -61,6 +61,10 @@ pub struct Reader {
     has_failure: bool,
     /// The offset at which the last failure of llama.cpp began, and its request.
     last_ggml: Option<(u64, Option<Figure>)>,
+    /// The offset at which TensorFlow last asked the driver in vain, and for how much.
+    last_asked: Option<(u64, u64)>,
+    /// The last failure of the computer's memory, and the offset of the line after it.
+    last_host: Option<(u64, HostFailure)>,
 }
 
 /// Reads a complete text.
@@ -205,7 +209,11 @@ impl Reader {
             }
             Kind::Log => {
                 let (start, line) = line_around(window, at, LINE);
-                self.usage(window, start, line);
+                let mut begin = start;
+                for part in logs::parts(line) {
+                    self.usage(window, begin, part);
+                    begin += part.len();
+                }
                 self.taken = self.taken.max(start + line.len());
             }
             Kind::Command => {
@@ -280,11 +288,15 @@ impl Reader {
             return false;
         }
         let end = start + line.len();
-        let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
+        let after = after(window, end);
         let Some((mut found, is_first)) = driver_found(&compact.bytes, &after) else {
             return false;
         };
         if !is_first && self.is_echo(start, &found.failure) {
+            return true;
+        }
+        if self.is_smaller(start, &found.failure) {
+            self.taken = self.taken.max(end);
             return true;
         }
         // llama.cpp tries again with less.
@@ -295,9 +307,12 @@ impl Reader {
             return true;
         }
         let has_room = self.found.records.len() < MOST_RECORDS;
-        if found.failure.form == Form::Ggml && has_room {
+        if found.failure.is_free_of_start() && has_room {
             let before = Compact::of(&window[start.saturating_sub(BEHIND)..start]);
-            driver::add_ggml_free(&before.bytes, &mut found.failure);
+            match found.failure.form {
+                Form::Ggml => driver::add_ggml_free(&before.bytes, &mut found.failure),
+                _ => driver::add_tensorflow_free(&before.bytes, &mut found.failure),
+            }
         }
         self.keep_failure(window, start, &compact, found)
     }
@@ -322,6 +337,20 @@ impl Reader {
         is_same && self.base + start as u64 <= last + SHORT as u64
     }
 
+    /// Whether TensorFlow repeats a request that the driver refused with a tenth less.
+    fn is_smaller(&mut self, start: usize, found: &Failure) -> bool {
+        let asked = found.requested.as_ref().map(|figure| figure.bytes);
+        let asked = asked.filter(|_| driver::FROM_DEVICE.contains(&found.words.as_str()));
+        let Some(asked) = asked else {
+            return false;
+        };
+        let here = self.base + start as u64;
+        let last = self.last_asked.replace((here, asked));
+        last.is_some_and(|(at, before)| {
+            here <= at + SHORT as u64 && asked < before && asked >= before / 10 * 8
+        })
+    }
+
     fn keep_failure(
         &mut self,
         window: &[u8],
@@ -340,6 +369,7 @@ impl Reader {
             self.last_ggml = Some((self.base + start as u64, requested));
         }
         found.failure.forget_unknown();
+        found.failure.find_own();
         self.keep(window, start, end, Report::Failure(Box::new(found.failure)));
         true
     }
@@ -350,10 +380,18 @@ impl Reader {
             return true;
         }
         let end = start + line.len();
-        let after = Compact::of(&window[end..window.len().min(end + HEAD)]).bytes;
+        let after = after(window, end);
         let found = host::find(line, &Compact::of(line).bytes, &after);
         if let Some((begin, failure)) = found {
-            let (begin, end) = (start + begin, start + line.len());
+            // C++ names its error on the next line again, and TensorFlow its request.
+            let (here, next) = (self.base + start as u64, self.base + end as u64 + 1);
+            let last = self.last_host.replace((next, failure.clone()));
+            let is_of_two = matches!(failure.kind, HostKind::Allocation | HostKind::Pinned);
+            if is_of_two && last.is_some_and(|last| last == (here, failure.clone())) {
+                self.taken = self.taken.max(end);
+                return true;
+            }
+            let begin = start + begin;
             // At the beginning of a text, the name of a device's error may have been cut off.
             let is_cut = self.base + begin as u64 == 0
                 && failure.kind == HostKind::Allocation
@@ -384,28 +422,17 @@ impl Reader {
             self.found.left_out += 1;
             return;
         }
-        let (framework, place) = match &report {
-            Report::Failure(failure) => {
-                let told = traceback(&window[start.saturating_sub(BEHIND)..start]);
-                match failure.form {
-                    Form::Ggml => (Some(crate::Framework::LlamaCpp), String::new()),
-                    Form::VllmCache | Form::VllmLength | Form::VllmStart => {
-                        (Some(crate::Framework::Vllm), told.1)
-                    }
-                    Form::SglangCache => (Some(crate::Framework::Sglang), told.1),
-                    Form::Other if failure.words.starts_with("TensorFlow") => {
-                        (Some(crate::Framework::TensorFlow), told.1)
-                    }
-                    Form::Xla => (told.0.or(Some(crate::Framework::Jax)), told.1),
-                    Form::Driver if memchr::memmem::find(line, b"XlaRuntimeError").is_some() => {
-                        (Some(crate::Framework::Jax), told.1)
-                    }
-                    _ => told,
-                }
+        let (told, place) = match &report {
+            Report::Failure(_) | Report::Host(_) => {
+                traceback(&window[start.saturating_sub(BEHIND)..start])
             }
-            Report::Host(_) => traceback(&window[start.saturating_sub(BEHIND)..start]),
             Report::Summary(_) | Report::Devices(_) => (None, String::new()),
         };
+        // A signal arrives anywhere.
+        let is_request = !matches!(&report, Report::Host(it) if it.kind != HostKind::Allocation);
+        let place = Some(place).filter(|_| is_request).unwrap_or_default();
+        let near = &window[start.saturating_sub(NEAR)..window.len().min(start + NEAR)];
+        let framework = origin::framework(&report, told, line, near);
         self.found.records.push(Record {
             line: self.line(window, start),
             offset: self.base + start as u64,
@@ -485,43 +512,8 @@ fn driver_found(line: &[u8], after: &[u8]) -> Option<(Found, bool)> {
     if let Some(found) = driver::find_ggml(line, after) {
         return Some((found, true));
     }
-    let found = driver::find_framework(line, after).or_else(|| driver::find(line));
+    let found = driver::find_framework(line, after).or_else(|| driver::find(line, after));
     found.map(|found| (found, false))
-}
-
-/// Whether a line is source code, as in tracebacks: its message was not printed.
-fn is_source(line: &[u8]) -> bool {
-    const BEGINNINGS: [&[u8]; 16] = [
-        b"print(",
-        b"raise ",
-        b"except ",
-        b"except(",
-        b"logger.",
-        b"logging.",
-        b"warnings.",
-        b"throw ",
-        b"catch ",
-        b"} catch",
-        b"if ",
-        b"elif ",
-        b"assert ",
-        b"printf(",
-        b"fprintf(",
-        b"std::cerr",
-    ];
-    let line = &line[prefix(line).min(line.len())..];
-    BEGINNINGS
-        .iter()
-        .any(|beginning| line.starts_with(beginning))
-}
-
-/// Whether the text around a position says that a time limit was reached, which gets jobs killed as well.
-fn is_of_time_limit(window: &[u8], at: usize) -> bool {
-    const WORDS: [&[u8]; 4] = [b"TIME LIMIT", b"time limit", b"TIMEOUT", b"walltime"];
-    let near = &window[at.saturating_sub(SHORT)..window.len().min(at + SHORT)];
-    WORDS
-        .iter()
-        .any(|word| memchr::memmem::find(near, word).is_some())
 }
 
 /// The first message in a text without white space.
@@ -531,7 +523,7 @@ fn first_message(text: &[u8], is_xla: bool) -> Option<Found> {
             xla::find_tpu(text),
             xla::find_gpu(text),
             xla::find_reserve(text),
-            None,
+            xla::find_early(text),
         ],
         false => [
             torch::find(text),
@@ -569,13 +561,4 @@ fn with_wrapped<'a>(window: &'a [u8], start: usize, line: &[u8]) -> Vec<(usize, 
         }
     }
     all
-}
-
-/// The line around a position, and its beginning; of a long line only so many bytes on each side.
-fn line_around(window: &[u8], at: usize, near: usize) -> (usize, &[u8]) {
-    let least = at.saturating_sub(near);
-    let start = memrchr(b'\n', &window[least..at]).map_or(least, |end| least + end + 1);
-    let rest = &window[at..window.len().min(at + near)];
-    let end = at + memchr(b'\n', rest).unwrap_or(rest.len());
-    (start, &window[start..end])
 }

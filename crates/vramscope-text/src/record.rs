@@ -69,8 +69,7 @@ impl Record {
     pub fn request(&self) -> (Option<&Figure>, Option<&Figure>) {
         match &self.report {
             Report::Failure(failure) => {
-                // llama.cpp's figure is from before it loaded the model.
-                let is_then = failure.form != Form::Ggml;
+                let is_then = !failure.is_free_of_start();
                 let free = failure.free.as_ref().filter(|_| is_then);
                 (failure.requested.as_ref(), free)
             }
@@ -132,7 +131,7 @@ pub enum Form {
     Ggml,
     /// XLA: JAX and TensorFlow.
     Xla,
-    /// Another framework, which reports at most its request: TensorFlow, Paddle, ONNX Runtime.
+    /// Another framework, which reports little more than its request: TensorFlow, Paddle, ONNX Runtime.
     Other,
     /// SGLang before it serves: its own share is used up.
     SglangCache,
@@ -142,6 +141,20 @@ pub enum Form {
     VllmLength,
     /// vLLM before it loads: less is free than it is configured to take.
     VllmStart,
+    /// vLLM while it measures: more is free afterwards than before.
+    VllmProfile,
+}
+
+/// The wording of PyTorch's error, which reveals what its version can do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wording {
+    /// `cached`: before torch 1.5.
+    Cached,
+    /// `reserved in total`: before torch 2.1.
+    ReservedInTotal,
+    /// Whole sentences: since torch 2.1.
+    Sentences,
 }
 
 /// A failed request for device memory. Figures are `None` if the text lacks them.
@@ -159,7 +172,7 @@ pub struct Failure {
     pub total: Option<Figure>,
     /// The device's free memory.
     pub free: Option<Figure>,
-    /// The most that this process may use.
+    /// The most that this process may use, or that there is of what the request was for.
     pub allowed: Option<Figure>,
     /// The device memory held by this process, in total.
     pub in_use: Option<Figure>,
@@ -177,6 +190,8 @@ pub struct Failure {
     pub buffers: Vec<Buffer>,
     /// The error in a few words, if there are no figures.
     pub words: String,
+    /// The wording of PyTorch's error.
+    pub wording: Option<Wording>,
 }
 
 impl Failure {
@@ -197,17 +212,27 @@ impl Failure {
             processes: Vec::new(),
             buffers: Vec::new(),
             words: String::new(),
+            wording: None,
         }
     }
-}
 
-impl Failure {
+    /// Whether `free` is from before the program took any.
+    pub(crate) fn is_free_of_start(&self) -> bool {
+        self.form == Form::Ggml || self.words.starts_with("TensorFlow")
+    }
+
     /// Its sizes, each with its name in JSON and in text.
     #[must_use]
     pub fn figures(&self) -> [(&'static str, &'static str, Option<&Figure>); 9] {
         let free = match self.form {
             Form::Ggml => "free before the model was loaded",
+            _ if self.is_free_of_start() => "free before the program took any",
             _ => "free on the device",
+        };
+        let allowed = match self.form {
+            Form::VllmLength => "left for the KV cache",
+            Form::Xla => "in that memory",
+            _ => "allowed",
         };
         let allocated = match self.form {
             Form::Xla => "needed in all",
@@ -217,7 +242,7 @@ impl Failure {
             ("requested_bytes", "requested", &self.requested),
             ("device_free_bytes", free, &self.free),
             ("device_bytes", "device", &self.total),
-            ("allowed_bytes", "allowed", &self.allowed),
+            ("allowed_bytes", allowed, &self.allowed),
             ("allocated_bytes", allocated, &self.allocated),
             (
                 "in_pools_bytes",
@@ -253,6 +278,29 @@ impl Failure {
         self.processes
             .retain(|process| process.held.bytes < NO_SIZE);
     }
+
+    /// In a container PyTorch does not know its own process id, and lists itself among the others. Its memory must be in one
+    /// of those processes if nothing else is large enough: then that one is this process.
+    pub(crate) fn find_own(&mut self) {
+        let figures = (&self.total, &self.free, &self.allocated, &self.unallocated);
+        let (Some(total), Some(free), Some(allocated), Some(unallocated)) = figures else {
+            return;
+        };
+        if self.in_use.is_some() {
+            return;
+        }
+        let reserved = allocated.least() + unallocated.least();
+        let listed = self.processes.iter();
+        let listed: i128 = listed.map(|process| process.held.least()).sum();
+        let unlisted = total.most() - free.least() - listed;
+        let able = self.processes.iter().enumerate();
+        let mut able = able.filter(|(_, process)| process.held.most() >= reserved);
+        if let (Some((own, _)), None) = (able.next(), able.next())
+            && unlisted < reserved
+        {
+            self.in_use = Some(self.processes.remove(own).held);
+        }
+    }
 }
 
 /// A process on a device.
@@ -286,6 +334,18 @@ pub struct HostFailure {
     pub kind: HostKind,
     /// The request, if known.
     pub requested: Option<Figure>,
+    /// The memory that was available for it, if known.
+    pub available: Option<Figure>,
+}
+
+impl HostFailure {
+    pub(crate) fn new(kind: HostKind, requested: Option<Figure>) -> Self {
+        Self {
+            kind,
+            requested,
+            available: None,
+        }
+    }
 }
 
 /// The evidence that the computer's own memory ran out.
@@ -306,6 +366,8 @@ pub enum HostKind {
     Pinned,
     /// Ray killed a worker because its node had little left.
     Ray,
+    /// A program estimated that it needs more than there is, and did not try.
+    Estimate,
     /// Windows could not commit more memory: its paging file was too small.
     PagingFile,
 }

@@ -134,7 +134,14 @@ fn summary_note(record: &Record) -> Option<String> {
     let Report::Summary(summary) = &record.report else {
         return None;
     };
-    let (allocated, reserved) = (summary.allocated.as_ref()?, summary.reserved.as_ref()?);
+    let allocated = summary.allocated.as_ref()?;
+    let Some(reserved) = &summary.reserved else {
+        return Some(format!(
+            "memory_summary() at line {}: {} allocated; the rest is cut off.",
+            Count(record.line),
+            Bytes(allocated.bytes)
+        ));
+    };
     let pieces = summary.not_releasable.as_ref();
     let pieces = pieces.map(|pieces| {
         format!(

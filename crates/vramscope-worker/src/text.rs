@@ -75,7 +75,7 @@ fn card(record: &Record, told: &Conclusion, command: Option<&str>) -> Card {
         free_bytes: free.map(|figure| figure.bytes),
         why: cause.why.to_owned(),
         is_certain: cause.sure == Sure::Certain,
-        how_sure: cause.sure.word().to_owned(),
+        how_sure: cause.how_sure().to_owned(),
         title: cause.title.clone(),
         seen: cause.seen.clone(),
         to_try: cause.to_try.clone(),
@@ -84,7 +84,7 @@ fn card(record: &Record, told: &Conclusion, command: Option<&str>) -> Card {
     card.bar = bar(told, requested);
     let also = told.causes[1..].iter().map(|cause| Also {
         why: cause.why.to_owned(),
-        how_sure: cause.sure.word().to_owned(),
+        how_sure: cause.how_sure().to_owned(),
         explanation: cause.explanation(),
     });
     card.also = also.collect();

@@ -3,13 +3,51 @@
 use vramscope_core::units::Bytes;
 
 use super::{Cause, Class, Sure};
+use crate::figure::Figure;
 use crate::record::{HostFailure, HostKind};
 
 pub(super) fn cause(failure: &HostFailure) -> Cause {
-    let request = failure.requested.as_ref();
-    let request = request.map(|figure| format!(" (asked for: {})", Bytes(figure.bytes)));
-    let request = request.unwrap_or_default();
-    let (sure, what, to_try) = match failure.kind {
+    let (sure, what, to_try) = told(failure.kind);
+    let ended = match failure.kind {
+        HostKind::Estimate => "is too small",
+        _ => "ran out, not the GPU's",
+    };
+    Cause {
+        class: Class::HostMemory,
+        sure,
+        is_said: true,
+        why: "the computer's own memory",
+        title: format!(
+            "The computer's own memory {ended}: {what}{}",
+            request(failure)
+        ),
+        seen: String::new(),
+        to_try: vec![to_try.to_owned()],
+    }
+}
+
+/// What was asked for, and what there was, as printed: so a reader finds it in the text.
+fn request(failure: &HostFailure) -> String {
+    let printed = |figure: &Figure| match figure.off_bytes {
+        0 => Bytes(figure.bytes).to_string(),
+        _ => figure.text.clone(),
+    };
+    match (&failure.requested, &failure.available) {
+        (Some(wanted), Some(left)) => {
+            format!(
+                " (needed: {}, available: {})",
+                printed(wanted),
+                printed(left)
+            )
+        }
+        (Some(wanted), None) => format!(" (asked for: {})", printed(wanted)),
+        _ => String::new(),
+    }
+}
+
+/// How sure each kind is, what happened, and what to try.
+fn told(kind: HostKind) -> (Sure, &'static str, &'static str) {
+    match kind {
         HostKind::Kernel => (
             Sure::Certain,
             "the kernel killed a process for it",
@@ -19,6 +57,11 @@ pub(super) fn cause(failure: &HostFailure) -> Cause {
             Sure::Certain,
             "an allocation on the CPU failed",
             "Load less at once: a smaller dataset in memory, sharded checkpoints, a smaller batch on the CPU.",
+        ),
+        HostKind::Estimate => (
+            Sure::Certain,
+            "ollama estimated that the model needs more than there is, and did not load it",
+            "A smaller or more quantized model, a smaller context (num_ctx), or more memory.",
         ),
         HostKind::Killed => (
             Sure::Likely,
@@ -50,13 +93,5 @@ pub(super) fn cause(failure: &HostFailure) -> Cause {
             "pinned memory was not available",
             "Pin less: no pinned buffers, or a higher limit of locked memory (ulimit -l).",
         ),
-    };
-    Cause {
-        class: Class::HostMemory,
-        sure,
-        why: "the computer's own memory",
-        title: format!("The computer's own memory ran out, not the GPU's: {what}{request}"),
-        seen: String::new(),
-        to_try: vec![to_try.to_owned()],
     }
 }

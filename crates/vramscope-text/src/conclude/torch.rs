@@ -8,22 +8,35 @@ use vramscope_core::analysis::report::findings::{Verdict, sentences};
 use vramscope_core::units::Bytes;
 
 use super::share::{Rest, in_use, live, reserved};
-use super::{Cause, Class, Sure};
-use crate::record::{Failure, Process};
+use super::{Cause, Class, Sure, one_piece};
+use crate::figure::Figure;
+use crate::forms::torch::TOO_LARGE_FOR_XPU;
+use crate::record::{Api, Failure, Process, Wording};
 
 const GIB: i128 = 1 << 30;
 
-/// Least bytes that others must hold to be the reason, and most that a process may hold outside PyTorch without being odd.
-/// Screens, drivers and small tools take some on every device.
+/// Least bytes that others must hold to be the reason: screens, drivers and small tools take some on every device.
 const OTHERS_LEAST: i128 = GIB;
-const OUTSIDE_USUAL: i128 = 2 * GIB;
 
-/// Drivers keep this part of the device from what they report as free.
-const SLACK_PART: i128 = 64;
+/// What a process usually takes outside PyTorch, and the most that is not odd.
+const CONTEXT: i128 = GIB;
+pub(super) const OUTSIDE_USUAL: i128 = 2 * GIB;
 
-/// If the message does not distinguish others from this process outside PyTorch, they are likely others from this part of
-/// the device on.
-const LIKELY_PART: i128 = 4;
+/// Drivers keep less than this part of the device from what they report as free.
+const SLACK_PART: i128 = 32;
+
+/// If the message does not distinguish others from this process outside PyTorch, what both hold comes before what is live
+/// from this part of the device on.
+const LARGE_PART: i128 = 4;
+
+/// A part that is worth mentioning.
+const MUCH_PART: i128 = 10;
+
+/// Free memory is told in units of pages, and a little of it may be taken in the meantime.
+const PAGES: i128 = 64 << 20;
+
+/// What Intel's drivers allocate in one piece, unless told otherwise.
+const ONE_PIECE: i128 = 4 << 30;
 
 /// Free memory matters little if it is less than this part of the reserved memory.
 const LITTLE_PART: i128 = 33;
@@ -42,6 +55,14 @@ struct Others {
     with_own: bool,
 }
 
+impl Others {
+    /// Whether they come before what is live.
+    fn is_large(&self, failure: &Failure) -> bool {
+        let total = failure.total.as_ref().map_or(0, Figure::most);
+        !self.with_own || self.held.least() * LARGE_PART >= total
+    }
+}
+
 /// All causes that are compatible with an error's figures.
 pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
     let Some(wanted) = failure.requested.as_ref().map(Rest::of) else {
@@ -49,6 +70,9 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
     };
     if wanted.most() == 0 {
         return Vec::new();
+    }
+    if failure.words == TOO_LARGE_FOR_XPU {
+        return vec![of_intel(failure, wanted).said()];
     }
     if let Some(cause) = contradicting(failure) {
         return vec![cause];
@@ -65,15 +89,32 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
         let of_others = others
             .as_ref()
             .and_then(|others| of_others(failure, others, wanted));
-        let others_sure = of_others.as_ref().map(|cause| cause.sure);
-        causes.extend(of_others);
+        let is_large = others.is_some_and(|others| others.is_large(failure));
+        let (first, last) = match is_large {
+            true => (of_others, None),
+            false => (None, of_others),
+        };
+        let others_sure = first.as_ref().map(|cause| cause.sure);
+        causes.extend(first);
         causes.extend(too_much(failure, wanted, others_sure));
         causes.extend(pieces(failure, wanted));
+        if others_sure.is_none() {
+            causes
+                .iter_mut()
+                .for_each(|cause| cause.seen += &outside(failure));
+        }
+        causes.extend(last);
+        let alone = alone_enough(failure, wanted);
+        causes.iter_mut().for_each(|cause| cause.seen += &alone);
+        causes.extend(mostly_live(failure));
+    }
+    if causes.is_empty() {
+        causes.extend(maybe_of_intel(failure, wanted));
     }
     causes
 }
 
-fn bytes(rest: Rest) -> Bytes {
+pub(super) fn bytes(rest: Rest) -> Bytes {
     Bytes(rest.to_bytes())
 }
 
@@ -81,6 +122,74 @@ fn bytes(rest: Rest) -> Bytes {
 fn segment(wanted: Rest) -> i128 {
     let most = u64::try_from(wanted.most().max(0)).unwrap_or(u64::MAX);
     segment_bytes(most, LARGE_SEGMENT_BYTES).into()
+}
+
+/// Whether the device had far more free memory than requested: by a GiB, or by a tenth of it, and by more than drivers keep.
+pub(super) fn has_far_more(free: Rest, wanted: Rest, total: Rest) -> bool {
+    let far = (total.bytes / MUCH_PART).min(GIB);
+    free.least() - segment(wanted) >= far.max(total.bytes / SLACK_PART)
+}
+
+/// What it means that the device's free memory alone was enough, if it was.
+fn alone_enough(failure: &Failure, wanted: Rest) -> String {
+    let free = failure.free.as_ref().map(Rest::of);
+    let told = free.filter(|free| free.least() >= segment(wanted)).map(|free| {
+        format!(
+            " The device itself reported {} free, more than the request: that is from after the failure, and drivers keep some.",
+            bytes(free)
+        )
+    });
+    told.unwrap_or_default()
+}
+
+/// Intel's driver was not even asked.
+fn of_intel(failure: &Failure, wanted: Rest) -> Cause {
+    let sure = match failure.words == TOO_LARGE_FOR_XPU {
+        true => Sure::Certain,
+        false => Sure::Possible,
+    };
+    let title = format!(
+        "A request for {}: Intel's drivers allocate at most 4 GiB in one piece, unless told otherwise",
+        bytes(wanted)
+    );
+    Cause {
+        seen: "What is free does not matter then.".to_owned(),
+        to_try: vec![
+            "Make it in smaller pieces: a smaller batch, attention or logits in chunks. UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1 allows \
+             larger ones where the driver can."
+                .to_owned(),
+        ],
+        ..one_piece(sure, title)
+    }
+}
+
+/// The same if the text shows no other reason.
+fn maybe_of_intel(failure: &Failure, wanted: Rest) -> Option<Cause> {
+    let free = failure.free.as_ref().map(Rest::of);
+    let may_be = failure.api == Api::Xpu && wanted.most() >= ONE_PIECE;
+    let fits = free.is_none_or(|free| free.least() >= wanted.most());
+    (may_be && fits).then(|| of_intel(failure, wanted))
+}
+
+/// A message that is cut off shows at least that most of the device was allocated.
+fn mostly_live(failure: &Failure) -> Option<Cause> {
+    let total = Rest::of(failure.total.as_ref()?);
+    let allocated = Rest::of(failure.allocated.as_ref()?);
+    // In the newer wording, private pools may keep much of it unused.
+    let is_cut = failure.wording.is_none() && failure.unallocated.is_none();
+    (is_cut && allocated.least() * 10 >= total.most() * 9).then(|| Cause {
+        seen: "The text does not say what was kept unused.".to_owned(),
+        ..Cause::new(
+            Class::TooMuchLive,
+            Sure::Possible,
+            Verdict::Short,
+            format!(
+                "{} of the {} of the device were allocated",
+                bytes(allocated),
+                bytes(total)
+            ),
+        )
+    })
 }
 
 /// Free and held memory together are much more than the device has. They are queried one after the other, so they never
@@ -109,12 +218,12 @@ fn contradicting(failure: &Failure) -> Option<Cause> {
 /// More is held than the device has: the driver has moved memory to the computer.
 fn moved_out(failure: &Failure) -> Option<Cause> {
     let total = Rest::of(failure.total.as_ref()?);
-    let reserved = reserved(failure)?;
-    (reserved.least() > total.most()).then(|| Cause {
+    let held = reserved(failure).or_else(|| failure.allocated.as_ref().map(Rest::of))?;
+    (held.least() > total.most()).then(|| Cause {
         seen: format!(
             "PyTorch held {}, more than the {} of the device: the driver had probably put the rest into the computer's own memory (on Windows: \
              CUDA's sysmem fallback), which is slow, and then that ended too.",
-            bytes(reserved),
+            bytes(held),
             bytes(total)
         ),
         ..Cause::new(
@@ -126,7 +235,7 @@ fn moved_out(failure: &Failure) -> Option<Cause> {
     })
 }
 
-fn too_large(failure: &Failure, wanted: Rest) -> Option<Cause> {
+pub(super) fn too_large(failure: &Failure, wanted: Rest) -> Option<Cause> {
     let total = match &failure.total {
         Some(total) => Rest::of(total),
         None if wanted.least() >= super::NO_DEVICE_HAS.into() => Rest::default(),
@@ -165,7 +274,7 @@ fn limit(failure: &Failure, wanted: Rest) -> Option<Cause> {
         .free
         .as_ref()
         .is_some_and(|free| free.least() >= segment(wanted));
-    (reaches || has_free).then(|| Cause {
+    reaches.then(|| Cause {
         seen: format!(
             "PyTorch held {} of the {} that it may use.",
             bytes(reserved),
@@ -190,7 +299,7 @@ fn limit(failure: &Failure, wanted: Rest) -> Option<Cause> {
 fn refused(failure: &Failure, wanted: Rest) -> Option<Cause> {
     let free = Rest::of(failure.free.as_ref()?);
     let total = Rest::of(failure.total.as_ref()?);
-    if free.least() < segment(wanted) + total.bytes / SLACK_PART {
+    if !has_far_more(free, wanted, total) {
         return None;
     }
     let mut cause = Cause::new(
@@ -238,7 +347,7 @@ fn others(failure: &Failure) -> Option<Others> {
     if failure.processes.is_empty() {
         return Some(Others {
             held: total.less(free).less(reserved),
-            sure: Sure::Likely,
+            sure: Sure::Possible,
             named: Vec::new(),
             with_own: true,
         });
@@ -268,28 +377,30 @@ fn of_others(failure: &Failure, others: &Others, wanted: Rest) -> Option<Cause> 
     let free = Rest::of(failure.free.as_ref()?);
     let reserved = reserved(failure)?;
     let all_free = free.and(reserved).less(live(failure)?);
-    let usual = if others.with_own { OUTSIDE_USUAL } else { 0 };
+    let usual = if others.with_own { CONTEXT } else { 0 };
     let held = others.held.least();
-    let matters = held * 10 >= total.most() && held >= OTHERS_LEAST.max(usual);
+    let matters = held * MUCH_PART >= total.most() && held >= OTHERS_LEAST;
     let would_do = all_free.least() + held - usual >= wanted.most();
-    if !matters || !would_do {
+    // Then the free memory was enough with them.
+    let is_enough = free.least() >= segment(wanted) + PAGES;
+    if !matters || !would_do || is_enough {
         return None;
     }
-    let is_likely = !others.with_own || held * LIKELY_PART >= total.most();
-    let mut cause = Cause::new(
-        Class::OtherProcesses,
-        if is_likely {
-            others.sure
-        } else {
-            Sure::Possible
-        },
-        Verdict::Others,
-        sentences::others("held", bytes(others.held)),
-    );
+    let title = match others.with_own {
+        true => format!(
+            "{} of the device were held by others, or by this process outside PyTorch",
+            bytes(others.held)
+        ),
+        false => sentences::others("held", bytes(others.held)),
+    };
+    let mut cause = Cause::new(Class::OtherProcesses, others.sure, Verdict::Others, title);
+    if others.with_own {
+        cause.why = "held by others, or outside PyTorch";
+    }
     cause.seen = match (&others.named[..], others.with_own) {
         ([], true) => format!(
-            "Of the {}, PyTorch held {} and {} were free. The rest is of other processes, or of this one outside PyTorch: the message \
-             does not tell them apart.",
+            "Of the {}, PyTorch held {} and {} were free. The message does not tell apart what other processes held, and this one outside \
+             PyTorch.",
             bytes(total),
             bytes(reserved),
             bytes(free)
@@ -338,9 +449,43 @@ fn pieces(failure: &Failure, wanted: Rest) -> Option<Cause> {
         cause.seen = "Together they would have been enough. Perhaps they lie in pieces that PyTorch could not give back, as their segments are \
                       partly in use; perhaps in other pools or streams: a snapshot would show it."
             .to_owned();
-        cause.to_try.insert(0, sentences::expandable());
+        if let Some(joins) = joins(failure) {
+            cause.to_try.insert(0, joins.to_owned());
+        }
         cause
     })
+}
+
+/// What others, or this process outside PyTorch, hold, if it is much and the message does not tell them apart.
+fn outside(failure: &Failure) -> String {
+    let others = others(failure).filter(|others| others.with_own && others.is_large(failure));
+    let told = others.map(|others| {
+        format!(
+            " Another {} were held by others, or by this process outside PyTorch.",
+            bytes(others.held)
+        )
+    });
+    told.unwrap_or_default()
+}
+
+/// The setting that joins free memory, in the version whose wording the message has.
+fn joins(failure: &Failure) -> Option<&'static str> {
+    match (failure.api, failure.wording?) {
+        (Api::Npu, _) => {
+            Some("PYTORCH_NPU_ALLOC_CONF=expandable_segments:True, which joins free memory.")
+        }
+        (Api::Xpu, _) => None,
+        (_, Wording::Sentences) => {
+            Some("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, which joins free memory.")
+        }
+        (_, Wording::ReservedInTotal) => Some(
+            "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 keeps large blocks whole (torch 1.10); from torch 2.1 on, \
+             expandable_segments:True joins free memory.",
+        ),
+        (_, Wording::Cached) => Some(
+            "A newer torch: from 2.1 on, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True joins free memory.",
+        ),
+    }
 }
 
 /// Too much is live. `others`: how certain it is that others are the reason.
@@ -379,118 +524,25 @@ fn too_much(failure: &Failure, wanted: Rest, others: Option<Sure>) -> Option<Cau
             bytes(wanted.less(all_free)),
             cause.seen
         );
+    } else {
+        cause.seen = enough(failure, all_free);
     }
     if wanted.least() > live.most() {
         cause.seen +=
             " The request alone is larger than all that was live: look at its call first.";
     }
-    // It comes after others, if they are a likely reason.
-    let others = others.filter(|sure| *sure < Sure::Possible);
+    // It comes after others that hold much.
     cause.sure = cause.sure.max(others.unwrap_or(Sure::Certain));
     Some(cause)
 }
 
-/// Causes with cudaMallocAsync, which does not report what its pool keeps.
-pub(super) fn async_causes(failure: &Failure) -> Vec<Cause> {
-    let figures = (
-        &failure.requested,
-        &failure.allocated,
-        &failure.total,
-        &failure.free,
-    );
-    let (Some(wanted), Some(allocated), Some(total), Some(free)) = figures else {
-        return vec![Cause::unknown(
-            "The driver's memory pool refused a request, and this version of torch does not say for how much",
-            "",
-        )];
-    };
-    let [wanted, live, total, free] = [wanted, allocated, total, free].map(Rest::of);
-    if let Some(cause) = too_large(failure, wanted) {
-        return vec![cause];
-    }
-    if let Some(allowed) = failure.allowed.as_ref().map(Rest::of)
-        && live.most() + wanted.most() >= allowed.least()
-    {
-        let title = format!(
-            "Refused at a limit: this process may use {}",
-            bytes(allowed)
-        );
-        return vec![Cause::new(
-            Class::Limit,
-            Sure::Likely,
-            Verdict::Limit,
-            title,
-        )];
-    }
-    // The driver allocates in pages.
-    if free.least() >= wanted.most() + (64 << 20) {
-        let title = sentences::refused(bytes(free), bytes(wanted));
-        return vec![Cause::new(
-            Class::Limit,
-            Sure::Likely,
-            Verdict::DeviceHadEnough,
-            title,
-        )];
-    }
-    let rest = total.less(free).less(live);
-    let of_rest = format!(
-        "{} were allocated and {} free. The other {} are kept by the driver's pool, or are of other processes.",
-        bytes(live),
-        bytes(free),
-        bytes(rest)
-    );
-    if rest.most() < OUTSIDE_USUAL && live.least() * 2 >= total.most() {
-        let title = sentences::live(bytes(live), None, WHEN);
-        let mut cause = Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title);
-        if rest.most() >= wanted.least() {
-            cause.sure = Sure::Possible;
-            cause.seen = of_rest;
-        }
-        return vec![cause];
-    }
-    vec![Cause::unknown(
-        "The text does not say who holds most of the device",
-        &of_rest,
-    )]
-}
-
-/// Causes on Apple's devices, where every failure is at a limit that PyTorch sets itself.
-pub(super) fn mps_causes(failure: &Failure) -> Vec<Cause> {
-    let figures = (
-        &failure.requested,
-        &failure.allocated,
-        &failure.elsewhere,
-        &failure.allowed,
-    );
-    let (Some(wanted), Some(live), Some(elsewhere), Some(allowed)) = figures else {
-        return Vec::new();
-    };
-    let [wanted, live, elsewhere, allowed] = [wanted, live, elsewhere, allowed].map(Rest::of);
-    let lift = "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lifts PyTorch's own limit; the computer may then become unusable.";
-    let mut cause = if wanted.least() > allowed.most() {
-        let title = sentences::too_large(bytes(wanted), bytes(allowed));
-        Cause::new(
-            Class::RequestTooLarge,
-            Sure::Certain,
-            Verdict::RequestTooLarge,
-            title,
-        )
-    } else if elsewhere.least() > live.most().max(wanted.most()) {
-        let title = sentences::others("held", bytes(elsewhere));
-        Cause {
-            to_try: Vec::new(),
-            seen: "They were allocated by this process, but not by PyTorch: by Metal itself, or by other libraries.".to_owned(),
-            ..Cause::new(Class::OtherProcesses, Sure::Likely, Verdict::Others, title)
-        }
-    } else {
-        let title = sentences::live(bytes(live), Some(bytes(allowed)), WHEN);
-        let mut cause = Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title);
-        cause.seen = format!(
-            "This process had allocated another {}, but not by PyTorch.",
-            bytes(elsewhere)
-        );
-        cause
-    };
-    cause.to_try.push(lift.to_owned());
-    vec![cause]
+/// What it means that all free memory was enough, but little.
+fn enough(failure: &Failure, all_free: Rest) -> String {
+    let pools = failure.in_pools.as_ref().map(|pools| Bytes(pools.bytes));
+    let pools = pools.map(|pools| format!(" ({pools} of it in private pools)"));
+    format!(
+        "Everything free together was {}{}: enough for this request if it had been in one place, but little beside what was live.",
+        bytes(all_free),
+        pools.unwrap_or_default()
+    )
 }

@@ -11,7 +11,7 @@ use crate::record::{Api, Failure, Form};
 pub(crate) const GOT_AN_OOM: &str = "Got an OOM";
 
 /// Errors of drivers and their libraries, without white space, and the interface they belong to.
-const ERRORS: [(&str, Api, &str); 22] = [
+const ERRORS: [(&str, Api, &str); 23] = [
     (
         "CUDAerror:outofmemory",
         Api::Cuda,
@@ -95,6 +95,11 @@ const ERRORS: [(&str, Api, &str); 22] = [
     ),
     ("HIPerror:outofmemory", Api::Hip, "HIP error: out of memory"),
     (
+        "ROCmerror:outofmemory",
+        Api::Hip,
+        "ROCm error: out of memory",
+    ),
+    (
         "HIPBLAS_STATUS_ALLOC_FAILED",
         Api::Hip,
         "HIPBLAS_STATUS_ALLOC_FAILED",
@@ -106,9 +111,16 @@ const ERRORS: [(&str, Api, &str); 22] = [
     ),
 ];
 
-/// An error of a driver on one line.
-pub(crate) fn find(line: &[u8]) -> Option<Found> {
+/// vLLM's message after an error in its first run.
+pub(crate) const WARM_UP: &str = "vLLM: out of memory in the first run with dummy requests";
+
+/// An error of a driver on one line; `after` is the text that follows.
+pub(crate) fn find(line: &[u8], after: &[u8]) -> Option<Found> {
     const ADDRESSES: &[u8] = b"[ExpandableSegmentVA]";
+    // Pinned memory is the computer's.
+    if memmem::find(line, b"bytesonhost:").is_some() {
+        return None;
+    }
     if let Some(start) = memmem::find(line, ADDRESSES) {
         return Some(Found {
             start,
@@ -120,22 +132,105 @@ pub(crate) fn find(line: &[u8]) -> Option<Found> {
         let at = memmem::find(line, word.as_bytes())?;
         Some((at, word, api, words))
     });
-    let (at, word, api, words) = found.min_by_key(|&(at, ..)| at)?;
+    let Some((at, word, api, words)) = found.min_by_key(|&(at, ..)| at) else {
+        return find_runtime(line);
+    };
+    let end = at + word.len();
     let mut failure = Failure::new(api, Form::Driver);
     failure.words = words.to_owned();
-    // TensorFlow: `failed to allocate 2.53G (2715310336 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY`
-    if let Some(mut cursor) = Cursor::behind(line, "failedtoallocate") {
-        cursor.seek("(", 16);
-        failure.requested = cursor.figure();
+    if line[end..].starts_with(b"whenwarmingup") {
+        WARM_UP.clone_into(&mut failure.words);
     }
     if let Some(mut cursor) = Cursor::behind(line, "Outofmemoryallocating") {
         failure.requested = cursor.figure();
     }
+    add_ggml_place(after, &mut failure);
     Some(Found {
         start: at,
-        end: at + word.len(),
+        end,
         failure,
     })
+}
+
+/// ggml prints where it was, and the call: `current device: 0, in function alloc at …/ggml-cuda.cu:233`, `hipMalloc(…)`. Its
+/// name of the interface is NVIDIA's also where it was built for AMD.
+fn add_ggml_place(after: &[u8], failure: &mut Failure) {
+    let mut cursor = Cursor::new(after);
+    if cursor.eat("currentdevice:").is_none() {
+        return;
+    }
+    failure.device = cursor.number();
+    let call = memmem::find(after, b".cu:").map_or(&[][..], |at| &after[at..]);
+    let call = &call[..call.len().min(40)];
+    if memmem::find(call, b"hip").is_some() {
+        failure.api = Api::Hip;
+    }
+}
+
+/// TensorRT-LLM: `CUDA runtime error in ::cudaMallocAsync(ptr, n, mCudaStream->get()): out of memory`
+fn find_runtime(line: &[u8]) -> Option<Found> {
+    const HEAD: &str = "CUDAruntimeerrorin";
+    let mut cursor = Cursor::behind(line, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    cursor.seek("):outofmemory", 200)?;
+    let mut failure = Failure::new(Api::Cuda, Form::Driver);
+    failure.words = "CUDA runtime error: out of memory".to_owned();
+    Some(Found::up_to(&cursor, start, failure))
+}
+
+/// The words of an error of TensorFlow or XLA that took memory from the driver. They then try again with a tenth less.
+pub(crate) const FROM_DEVICE: [&str; 2] = [
+    "TensorFlow: the driver had no memory",
+    "XLA: the driver had no memory",
+];
+
+/// `failed to allocate 2.53G (2715310336 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY`, on AMD's devices `HIP_ERROR_OutOfMemory`
+/// or the error's number.
+fn find_from_device(line: &[u8]) -> Option<Found> {
+    const HEAD: &str = "failedtoallocate";
+    let mut cursor = Cursor::behind(line, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    cursor.seek("(", 16)?;
+    let requested = cursor.figure()?;
+    cursor.eat(")fromdevice:")?;
+    let api = match cursor.eat("CUDA_ERROR_OUT_OF_MEMORY") {
+        Some(()) => Api::Cuda,
+        None => {
+            cursor.any(&[
+                "HIP_ERROR_OutOfMemory",
+                "hipErrorOutOfMemory",
+                "hipError_t(1002)",
+            ])?;
+            Api::Hip
+        }
+    };
+    let mut failure = Failure::new(api, Form::Other);
+    failure.requested = Some(requested);
+    let is_tensorflow = memmem::find(&line[..start], b"tensorflow/").is_some();
+    failure.words = FROM_DEVICE[usize::from(!is_tensorflow)].to_owned();
+    Some(Found::up_to(&cursor, start, failure))
+}
+
+/// Adds what TensorFlow printed about the device when it found it: `Total memory: 7.92GiB`, `Free memory: 190.31MiB`, in later
+/// versions on one line.
+pub(crate) fn add_tensorflow_free(before: &[u8], failure: &mut Failure) {
+    for (total, free) in [
+        ("Totalmemory:", "Freememory:"),
+        ("totalMemory:", "freeMemory:"),
+    ] {
+        // Of several devices it is not known which one failed.
+        let mut places = memmem::find_iter(before, total.as_bytes());
+        let (Some(at), None) = (places.next(), places.next()) else {
+            continue;
+        };
+        let mut cursor = Cursor::new(before);
+        cursor.at = at + total.len();
+        let total = cursor.figure();
+        if cursor.eat(free).is_some() {
+            failure.free = cursor.figure();
+            failure.total = total;
+        }
+    }
 }
 
 /// Errors of other frameworks on one line, with their figures; `after` is the text that follows.
@@ -149,6 +244,7 @@ pub(crate) fn find_framework(line: &[u8], after: &[u8]) -> Option<Found> {
     };
     [
         find_absurd(line),
+        find_from_device(line),
         wrapped(find_tensor(&text)),
         find_bfc(line),
         wrapped(find_paddle(&text)),
@@ -288,15 +384,11 @@ fn find_onnx(line: &[u8], after: &[u8]) -> Option<Found> {
 }
 
 /// A number of bytes, without a unit after it. If its line or the text ends with it, it may be cut off or continue on the
-/// next line: only a word there shows that it is complete.
-fn whole_number(cursor: &mut Cursor<'_>, after: &[u8]) -> Option<Figure> {
+/// next line: only a word there shows that it is complete, or the last line's end.
+pub(super) fn whole_number(cursor: &mut Cursor<'_>, after: &[u8]) -> Option<Figure> {
     let bytes = cursor.number()?;
     let next = cursor.rest().first().or(after.first())?;
-    (!next.is_ascii_digit()).then(|| Figure {
-        bytes,
-        off_bytes: 0,
-        text: format!("{bytes} bytes"),
-    })
+    (!next.is_ascii_digit()).then(|| Figure::of_bytes(bytes))
 }
 
 /// ggml's names of devices, and their interfaces. AMD's devices may also have the interface's name, and Apple's have no

@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::driver::whole_number;
 use crate::cursor::Cursor;
 use crate::record::{HostFailure, HostKind};
 
@@ -36,10 +37,7 @@ const KILLED: [&str; 6] = [
 /// follows, without white space.
 pub(crate) fn find(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, HostFailure)> {
     let has = |word: &str| memmem::find(compact, word.as_bytes()).is_some();
-    let of = |kind| HostFailure {
-        kind,
-        requested: None,
-    };
+    let of = |kind| HostFailure::new(kind, None);
     if let Some((word, kind)) = WORDS.into_iter().find(|(word, _)| has(word)) {
         // Words of several parts begin with their line.
         let at = memmem::find(line, word.as_bytes()).unwrap_or(0);
@@ -104,12 +102,23 @@ fn find_allocation(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
     let text = [compact, after].concat();
     let of = |kind, word: &str| {
         let requested = Cursor::behind(&text, word).and_then(|mut it| it.figure());
-        HostFailure { kind, requested }
+        HostFailure::new(kind, requested)
     };
+    // Their sizes have no unit.
+    for (word, kind) in [
+        ("couldnotallocatepinnedhostmemoryofsize:", HostKind::Pinned),
+        ("CPUmemoryallocationfailedn=", HostKind::Allocation),
+    ] {
+        if let Some(mut cursor) = Cursor::behind(compact, word) {
+            let requested = whole_number(&mut cursor, after);
+            return Some((0, HostFailure::new(kind, requested)));
+        }
+    }
+    if has("bytesonhost:") && has("failedtoalloc") {
+        return Some((0, of(HostKind::Pinned, "failedtoalloc")));
+    }
     if has("OOMwhenallocatingtensor") && has("device:CPU") {
-        let requested = None;
-        let kind = HostKind::Allocation;
-        return Some((0, HostFailure { kind, requested }));
+        return Some((0, HostFailure::new(HostKind::Allocation, None)));
     }
     if has("ofpinnedmemory:") && has("failedtoallocate") {
         return Some((0, of(HostKind::Pinned, "failedtoallocate")));
@@ -118,9 +127,11 @@ fn find_allocation(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
         let failure = of(HostKind::Allocation, "youtriedtoallocate");
         return Some((at("DefaultCPUAllocator"), failure));
     }
-    // ollama
+    // ollama: `model requires more system memory (164.8 GiB) than is available (13.4 GiB)`
     if has("requiresmoresystemmemory(") {
-        let failure = of(HostKind::Allocation, "requiresmoresystemmemory(");
+        let mut failure = of(HostKind::Estimate, "requiresmoresystemmemory(");
+        let available = Cursor::behind(&text, ")thanisavailable(");
+        failure.available = available.and_then(|mut it| it.figure());
         return Some((at("requires"), failure));
     }
     // Errors of devices have the same names.

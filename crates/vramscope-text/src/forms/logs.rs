@@ -7,7 +7,7 @@ use crate::figure::Figure;
 pub(crate) type Told = (&'static str, &'static str, Figure);
 
 /// A word in a line without white space that precedes a size; the framework, and the size's meaning.
-const SIZES: [(&str, &str, &str); 16] = [
+const SIZES: [(&str, &str, &str); 17] = [
     ("modelweightstake", "vLLM", "weights"),
     ("non_torch_memorytakes", "vLLM", "outside PyTorch"),
     (
@@ -32,6 +32,11 @@ const SIZES: [(&str, &str, &str); 16] = [
     ("KVbuffersize=", "llama.cpp", "KV cache"),
     ("computebuffersize=", "llama.cpp", "compute buffers"),
     ("GiBmemory,", "vLLM", "in use after sleep"),
+    (
+        "CPUVirtualMemory:used=",
+        "DeepSpeed",
+        "of the computer's own memory in use",
+    ),
 ];
 
 /// A word that precedes a number whose unit is elsewhere in the line.
@@ -76,12 +81,43 @@ pub(crate) fn told(line: &[u8]) -> Vec<Told> {
         let graphs = cursor.seek("memusage=", 40).and_then(|()| cursor.figure());
         told.extend(graphs.map(|graphs| ("SGLang", "CUDA graphs", graphs)));
     }
+    // `Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=21.73 GB, mem usage=166.59 GB.`
+    if let Some(mut cursor) = Cursor::behind(line, "Loadweightend.") {
+        let weights = cursor.seek("memusage=", 160).and_then(|()| cursor.figure());
+        told.extend(weights.map(|weights| ("SGLang", "weights", weights)));
+    }
+    // `step: 7  loss: 4.84441  memory: 170.22GiB(95.44%)  tps: 10,917`, and once `CUDA memory usage for model: 1.94GiB(2.04%)`
+    for (head, what) in [
+        ("memory:", "reserved at most"),
+        ("memoryusageformodel:", "reserved for the model"),
+    ] {
+        let mut cursor = Cursor::behind(line, head);
+        let peak = cursor.as_mut().and_then(Cursor::figure);
+        let is_share =
+            cursor.is_some_and(|mut it| it.eat("(").is_some() && it.seek("%)", 6).is_some());
+        told.extend(
+            peak.filter(|_| is_share)
+                .map(|peak| ("torchtitan", what, peak)),
+        );
+    }
     // `the current vLLM instance can use total_gpu_memory (15.77GiB) x gpu_memory_utilization (0.95) = 14.98GiB`
     if let Some(mut cursor) = Cursor::behind(line, "gpu_memory_utilization(") {
         let share = cursor.seek(")=", 16).and_then(|()| cursor.figure());
         told.extend(share.map(|share| ("vLLM", "all that it may use", share)));
     }
     told
+}
+
+/// The parts of a line that several ranks wrote at once, each with its beginning.
+pub(crate) fn parts(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let next = rest.get(1..)?;
+        let length = memchr::memmem::find(next, b"[Rank ").map_or(rest.len(), |at| at + 1);
+        let (part, later) = rest.split_at(length);
+        rest = later;
+        Some(part)
+    })
 }
 
 /// The device of one of llama.cpp's buffers: `CUDA0` of `load_tensors:        CUDA0 model buffer size =  3820.94 MiB`.

@@ -1,6 +1,7 @@
 //! Tables: `torch.cuda.memory_summary()`, nvidia-smi, npu-smi.
 
 use crate::cursor::Cursor;
+use crate::figure::Figure;
 use crate::record::{DeviceUse, Process, Summary};
 
 /// Most lines of a table, and the longest line in bytes.
@@ -46,10 +47,10 @@ pub(crate) fn summary(text: &[u8]) -> Option<(Summary, usize)> {
         let figure = |place: usize| Cursor::new(cell(place)).figure();
         let whole: Vec<u8> = cells.concat();
         let number = |head| Cursor::behind(&whole, head).and_then(|mut it| it.number());
+        if memchr::memmem::find(&whole, b"memorysummary").is_some() {
+            summary.device = number("deviceID");
+        }
         match cell(0) {
-            head if head.starts_with(b"PyTorchCUDAmemorysummary") => {
-                summary.device = number("deviceID");
-            }
             head if head.starts_with(b"CUDAOOMs:") => {
                 summary.failures = number("CUDAOOMs:");
                 summary.retries = number("cudaMallocretries:");
@@ -85,14 +86,15 @@ fn cells(line: &[u8]) -> Vec<Vec<u8>> {
     cells.filter(|cell| !cell.is_empty()).collect()
 }
 
-/// The devices of nvidia-smi, starting at the line with its name, and the length in bytes.
+/// The devices of nvidia-smi, starting at the line with its name or the columns' names, and the length in bytes.
 pub(crate) fn nvidia_smi(text: &[u8]) -> Option<(Vec<DeviceUse>, usize)> {
     let mut devices: Vec<DeviceUse> = Vec::new();
     let (mut at, mut end, mut number) = (0, 0, None);
     for line in lines(text) {
         let words: Vec<&[u8]> = words(line);
         let is_next = at > 0 && memchr::memmem::find(line, b"NVIDIA-SMI").is_some();
-        if is_next || !(words.is_empty() || is_of_table(line)) {
+        // Of its first line, the first bar may be missing.
+        if is_next || !(at == 0 || words.is_empty() || is_of_table(line)) {
             break;
         }
         at += line.len();
@@ -135,7 +137,7 @@ fn whole(word: &[u8]) -> Option<u64> {
 }
 
 /// `14214MiB / 24564MiB`
-fn two_sizes(line: &[u8]) -> Option<(crate::figure::Figure, crate::figure::Figure)> {
+fn two_sizes(line: &[u8]) -> Option<(Figure, Figure)> {
     let compact: Vec<u8> = line
         .iter()
         .copied()
@@ -156,7 +158,7 @@ fn process(words: &[&[u8]]) -> Option<(u64, Process)> {
     let [.., size, b"|"] = words else {
         return None;
     };
-    let (held, length) = crate::figure::Figure::at(size)?;
+    let (held, length) = Figure::at(size)?;
     if length != size.len() {
         return None;
     }
@@ -182,6 +184,8 @@ fn process(words: &[&[u8]]) -> Option<(u64, Process)> {
 /// programs use.
 pub(crate) fn npu_smi(text: &[u8]) -> Option<(Vec<DeviceUse>, usize)> {
     let mut devices: Vec<DeviceUse> = Vec::new();
+    // The board and the chip of each, by which processes are listed.
+    let (mut chips, mut board): (Vec<[u64; 2]>, u64) = (Vec::new(), 0);
     let (mut at, mut end) = (0, 0);
     for line in lines(text) {
         let is_next = at > 0 && memchr::memmem::find(line, b"npu-smi ").is_some();
@@ -189,34 +193,61 @@ pub(crate) fn npu_smi(text: &[u8]) -> Option<(Vec<DeviceUse>, usize)> {
             break;
         }
         at += line.len();
-        let cells = cells(line);
-        // `| 0  0 | 0000:9D:00.0 | 0  0 / 0  3416 / 65536 |`
-        let [_, bus, _] = &cells[..] else {
-            continue;
+        let cells: Vec<&[u8]> = line.trim_ascii().split(|&byte| byte == b'|').collect();
+        let numbers = |place: usize| -> Vec<u64> {
+            let cell = cells.get(place).copied().unwrap_or_default();
+            words(cell).into_iter().filter_map(whole).collect()
         };
-        if bus.iter().filter(|&&byte| byte == b':').count() != 2 {
-            continue;
-        }
-        let last = line.rsplit(|&byte| byte == b'|').nth(1).unwrap_or_default();
-        let numbers: Vec<u64> = words(last).into_iter().filter_map(whole).collect();
-        let [.., used, total] = numbers[..] else {
-            continue;
-        };
-        let figure = |number: u64| {
-            let text = format!("{number}MB");
-            crate::figure::Figure::at(text.as_bytes()).map(|(figure, _)| figure)
-        };
-        if let (Some(used), Some(total)) = (figure(used), figure(total)) {
-            let device = devices.len() as u64;
-            let processes = Vec::new();
-            devices.push(DeviceUse {
-                device,
-                used,
-                total,
-                processes,
-            });
-            end = at;
+        let is_bus = cells
+            .get(2)
+            .is_some_and(|bus| memchr::memchr_iter(b':', bus).count() == 2);
+        match (&numbers(1)[..], &numbers(2)[..], cells.len()) {
+            // `| 0  0 | 0000:9D:00.0 | 0  0 / 0  3416 / 65536 |`
+            ([chip, rest @ ..], _, 5) if is_bus => {
+                let Some((used, total)) = last_pair(cells[3]) else {
+                    continue;
+                };
+                let in_order = devices.len() as u64;
+                devices.push(DeviceUse {
+                    device: rest.first().copied().unwrap_or(in_order),
+                    used,
+                    total,
+                    processes: Vec::new(),
+                });
+                chips.push([board, *chip]);
+                end = at;
+            }
+            // `| 0  0 | 632268 | python3.1 | 197 |`
+            (&[board, chip], &[pid], 6..) => {
+                let place = chips.iter().position(|known| *known == [board, chip]);
+                let held = numbers(4).first().copied().and_then(megabytes);
+                if let (Some(place), Some(held)) = (place, held) {
+                    devices[place].processes.push(Process {
+                        pid,
+                        held,
+                        name: String::from_utf8_lossy(cells[3].trim_ascii()).into_owned(),
+                    });
+                    end = at;
+                }
+            }
+            // `| 0  Ascend910 | OK | …`
+            ([first, ..], ..) => board = *first,
+            _ => {}
         }
     }
     (!devices.is_empty()).then_some((devices, end))
+}
+
+fn megabytes(number: u64) -> Option<Figure> {
+    Figure::plain_at(number.to_string().as_bytes(), "MB").map(|(figure, _)| figure)
+}
+
+/// The last two numbers around a slash: large ones touch it.
+fn last_pair(cell: &[u8]) -> Option<(Figure, Figure)> {
+    let slash = memchr::memrchr(b'/', cell)?;
+    let last = |text| words(text).last().and_then(|word| whole(word));
+    Some((
+        megabytes(last(&cell[..slash])?)?,
+        megabytes(last(&cell[slash + 1..])?)?,
+    ))
 }

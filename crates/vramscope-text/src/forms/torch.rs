@@ -5,13 +5,17 @@ use memchr::memmem;
 
 use super::Found;
 use crate::cursor::Cursor;
-use crate::record::{Api, Failure, Form, Process};
+use crate::record::{Api, Failure, Form, Process, Wording};
 
 /// Most sentences about processes in one error.
 const MOST_PROCESSES: usize = 128;
 
 const HEAD: &str = "outofmemory.";
 const ASKED: &str = "Triedtoallocate";
+
+/// Intel's extension, before a request that its driver does not allocate however much is free.
+const ONE_PIECE: &str = "CurrentplatformcanNOTallocatememoryblockwithsizelargerthan4GB!";
+pub(crate) const TOO_LARGE_FOR_XPU: &str = "XPU: a block larger than one allocation may be";
 
 /// Whether these words belong to this error: people omit its first words, and other errors contain the rest.
 fn is_asked(text: &[u8], at: usize) -> bool {
@@ -34,10 +38,17 @@ pub(crate) fn find(text: &[u8]) -> Option<Found> {
         true => at - HEAD.len(),
         false => at,
     };
-    let (api, word) = api(&text[..head]);
+    let is_one_piece = text[..head].ends_with(ONE_PIECE.as_bytes());
+    let (api, word) = match is_one_piece {
+        true => (Api::Xpu, ONE_PIECE.len()),
+        false => api(&text[..head]),
+    };
     let mut cursor = Cursor::new(text);
     cursor.at = at + ASKED.len();
     let mut failure = Failure::new(api, Form::Torch);
+    if is_one_piece {
+        TOO_LARGE_FOR_XPU.clone_into(&mut failure.words);
+    }
     failure.requested = cursor.figure();
     // Figures that are cut off are just missing.
     if failure.requested.is_some() {
@@ -80,7 +91,10 @@ fn before_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
             failure.free = Some(figure);
         } else if cursor.eat("allowed;").is_some() {
             failure.allowed = Some(figure);
-        } else if cursor.eat("reservedintotalbyPyTorch)").is_some() {
+        } else if cursor.eat("reservedintotal").is_some() {
+            // People shorten and retype the rest.
+            let _rest = (cursor.any(&["byPyTorch", "byPytorch"]), cursor.eat(")"));
+            failure.wording = Some(Wording::ReservedInTotal);
             let mut unallocated = figure;
             let allocated = failure.allocated.as_ref()?;
             unallocated.bytes = unallocated.bytes.saturating_sub(allocated.bytes);
@@ -91,6 +105,7 @@ fn before_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
         } else {
             // Before torch 1.5: what is cached beside what is allocated.
             cursor.eat("cached)")?;
+            failure.wording = Some(Wording::Cached);
             failure.unallocated = Some(figure);
             return Some(());
         }
@@ -104,6 +119,7 @@ fn since_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
     cursor.any(&[".GPU", ".NPU", ".XPU"])?;
     failure.device = Some(cursor.number()?);
     cursor.any(&["hasatotalcapacityof", "hasatotalcapactyof"])?;
+    failure.wording = Some(Wording::Sentences);
     failure.total = Some(cursor.figure()?);
     // XPUs did not report it at first.
     if cursor.eat("ofwhich").is_some() {
@@ -136,9 +152,9 @@ fn since_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
             failure.allowed = Some(allowed);
         }
     }
-    let allocated = cursor.figure()?;
+    // No other figure comes here, even if the next words are cut off.
+    failure.allocated = Some(cursor.figure()?);
     cursor.eat("isallocatedbyPyTorch,")?;
-    failure.allocated = Some(allocated);
     if cursor.eat("with").is_some() {
         let pools = cursor.figure()?;
         cursor.eat("allocatedinprivatepools(e.g.,")?;
@@ -146,10 +162,8 @@ fn since_2_1(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
         failure.in_pools = Some(pools);
     }
     cursor.eat("and")?;
-    let unallocated = cursor.figure()?;
-    cursor.eat("isreservedbyPyTorchbutunallocated.")?;
-    failure.unallocated = Some(unallocated);
-    Some(())
+    failure.unallocated = Some(cursor.figure()?);
+    cursor.eat("isreservedbyPyTorchbutunallocated.")
 }
 
 /// A failure with cudaMallocAsync; newer versions print only the first line.

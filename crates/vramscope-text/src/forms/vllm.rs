@@ -4,6 +4,7 @@ use vramscope_core::units::Count;
 
 use super::Found;
 use crate::cursor::Cursor;
+use crate::figure::Figure;
 use crate::record::{Api, Failure, Form};
 
 pub(crate) fn find(text: &[u8]) -> Option<Found> {
@@ -12,6 +13,7 @@ pub(crate) fn find(text: &[u8]) -> Option<Found> {
         find_length(text),
         find_tokens(text),
         find_cache(text),
+        find_profile(text),
         find_sglang(text),
     ]
     .into_iter()
@@ -48,7 +50,8 @@ fn find_sglang(text: &[u8]) -> Option<Found> {
 
 /// `Free memory on device cuda:0 (59.32/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB).`
 fn find_start(text: &[u8]) -> Option<Found> {
-    const HEAD: &str = "Freememoryondevice";
+    // Titles of issues begin with a small letter.
+    const HEAD: &str = "reememoryondevice";
     let mut cursor = Cursor::behind(text, HEAD)?;
     let start = cursor.at - HEAD.len();
     let mut failure = Failure::new(Api::Other, Form::VllmStart);
@@ -82,7 +85,7 @@ fn find_length(text: &[u8]) -> Option<Found> {
     let start = head - digits.count();
     let mut failure = Failure::new(Api::Other, Form::VllmLength);
     failure.requested = Some(Cursor::new(&text[start..]).figure()?);
-    failure.free = Some(cursor.figure()?);
+    failure.allowed = Some(cursor.figure()?);
     failure.words = "the KV cache has no room for one request of full length".to_owned();
     Some(Found::up_to(&cursor, start, failure))
 }
@@ -90,8 +93,35 @@ fn find_length(text: &[u8]) -> Option<Found> {
 /// `No available memory for the cache blocks.`
 fn find_cache(text: &[u8]) -> Option<Found> {
     const HEAD: &str = "Noavailablememoryforthecacheblocks.";
-    let cursor = Cursor::behind(text, HEAD)?;
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    // In a traceback's source line, the string ends here.
+    while cursor.rest().starts_with(b"\"") {
+        cursor.seek(HEAD, text.len())?;
+    }
     let mut failure = Failure::new(Api::Other, Form::VllmCache);
     failure.words = "no memory is left for the KV cache".to_owned();
     Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
+}
+
+/// `Error in memory profiling. Initial free memory 82.94 GiB, current free memory 90.17 GiB.`, at first in bytes without a unit.
+fn find_profile(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "Errorinmemoryprofiling.Initialfreememory";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    let before = free_memory(&mut cursor)?;
+    cursor.eat(",currentfreememory")?;
+    let after = free_memory(&mut cursor)?;
+    cursor.eat(".")?;
+    let mut failure = Failure::new(Api::Other, Form::VllmProfile);
+    failure.words = format!(
+        "Free memory grew from {} to {} while vLLM measured what it needs",
+        before.text, after.text
+    );
+    Some(Found::up_to(&cursor, start, failure))
+}
+
+fn free_memory(cursor: &mut Cursor<'_>) -> Option<Figure> {
+    cursor
+        .figure()
+        .or_else(|| cursor.number().map(Figure::of_bytes))
 }

@@ -9,13 +9,18 @@ use crate::record::{Api, Buffer, Failure, Form};
 /// Most buffers stored: XLA lists fifteen.
 const MOST_BUFFERS: usize = 64;
 
+/// The memories of a TPU. All but the first are small ones on the chip, for the work of one kernel.
+const SPACES: [&str; 4] = ["hbm", "vmem", "smem", "cmem"];
+
 /// `Ran out of memory in memory space hbm. Used 21.95G of 15.48G hbm.`
 pub(crate) fn find_tpu(text: &[u8]) -> Option<Found> {
-    const HEAD: &str = "Ranoutofmemoryinmemoryspacehbm.";
+    const HEAD: &str = "Ranoutofmemoryinmemoryspace";
     let mut cursor = Cursor::behind(text, HEAD)?;
     let start = cursor.at - HEAD.len();
+    let space = SPACES.iter().find(|space| cursor.eat(space).is_some())?;
+    cursor.eat(".")?;
     let mut failure = Failure::new(Api::Tpu, Form::Xla);
-    let _cut = tpu_figures(&mut cursor, &mut failure);
+    let _cut = tpu_figures(&mut cursor, &mut failure, space);
     let mut end = cursor.at;
     // `1. Size: 124.00M Shape: … Unpadded size: …`
     failure.buffers = buffers(&text[end..], "Size:", &mut end);
@@ -26,15 +31,35 @@ pub(crate) fn find_tpu(text: &[u8]) -> Option<Found> {
     })
 }
 
-fn tpu_figures(cursor: &mut Cursor<'_>, failure: &mut Failure) -> Option<()> {
+fn tpu_figures(cursor: &mut Cursor<'_>, failure: &mut Failure, space: &str) -> Option<()> {
     cursor.eat("Used")?;
     let needed = cursor.short_figure()?;
     cursor.eat("of")?;
     let total = cursor.short_figure()?;
-    cursor.eat("hbm.")?;
+    cursor.eat(space)?;
+    cursor.eat(".")?;
     failure.requested = Some(needed);
-    failure.total = Some(total);
+    if space == SPACES[0] {
+        failure.total = Some(total);
+    } else {
+        failure.allowed = Some(total);
+        space.clone_into(&mut failure.words);
+    }
     Some(())
+}
+
+/// `Aborting compilation early because it's unlikely to have enough memory. Requires 3.47E, has 14.49G available.`
+pub(crate) fn find_early(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "Abortingcompilationearlybecauseit'sunlikelytohaveenough";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    cursor.any(&["memory.Requires", "devicememory.Requires"])?;
+    let mut failure = Failure::new(Api::Tpu, Form::Xla);
+    failure.requested = Some(cursor.short_figure()?);
+    cursor.eat(",has")?;
+    failure.free = Some(cursor.short_figure()?);
+    cursor.eat("available")?;
+    Some(Found::up_to(&cursor, start, failure))
 }
 
 /// The words of an error about one request, not about all that a program needs.

@@ -9,7 +9,7 @@ use vramscope_text::{
     Class, Failure, Reader, Reading, Report, conclude, notes, read, read_from, whole,
 };
 
-use super::threads;
+use super::{threads, threads_in};
 
 /// The classes of a reading's failures, except `unknown`.
 fn classes(reading: &Reading) -> Vec<Class> {
@@ -80,6 +80,15 @@ fn any_thread() -> impl Strategy<Value = String> {
     prop::sample::select(texts.collect::<Vec<String>>())
 }
 
+/// Also those of which a part tells what the whole one does not: llama.cpp tells a failure in two ways.
+fn any_judged() -> impl Strategy<Value = String> {
+    let judged = threads_in("judged.txt")
+        .into_iter()
+        .map(|thread| thread.text);
+    let judged = prop::sample::select(judged.collect::<Vec<String>>());
+    prop_oneof![any_thread(), judged]
+}
+
 /// A place to cut a text, outside of numbers: half a number with a unit or a word behind it looks like a whole one.
 fn place(text: &[u8], share: f64) -> usize {
     let place = (text.len() as f64 * share) as usize;
@@ -134,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn pieces_do_not_matter(texts in prop::collection::vec(any_thread(), 1..30), size in 1_usize..5000, filler in 0_usize..40_000) {
+    fn pieces_do_not_matter(texts in prop::collection::vec(any_judged(), 1..30), size in 1_usize..5000, filler in 0_usize..40_000) {
         let mut text = Vec::new();
         for part in &texts {
             text.extend(b"an ordinary line of a log\n".iter().cycle().take(filler / 26 * 26));
@@ -146,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read(mut bytes in prop::collection::vec(any::<u8>(), 0..400), text in any_thread(), at in any::<prop::sample::Index>()) {
+    fn any_bytes_are_read(mut bytes in prop::collection::vec(any::<u8>(), 0..400), text in any_judged(), at in any::<prop::sample::Index>()) {
         let place = at.index(bytes.len() + 1);
         bytes.splice(place..place, text.bytes());
         let reading = read(&bytes);

@@ -75,15 +75,9 @@ fn tables_are_read() {
 |       from large pool |    1048 MB |    4865 MB |   89263 MB |   88215 MB |
 | GPU reserved memory   |   12420 MB |   12420 MB |   16924 MB |    4504 MB |
 | Non-releasable memory |     300 MB |   12420 MB |   16924 MB |    4504 MB |
-+---------------------------+---------------+----------------------------------------------------+
-| npu-smi 24.1.rc2          | Version: 24   |
-+===========================+===============+====================================================+
-| 0     Ascend910           | OK            | 178.5       36                0    / 0             |
-| 0     0                   | 0000:9D:00.0  | 0           0    / 0          3416 / 65536         |
-+------------------------------------------------------------------------------------------------+
 ";
     let reading = read(text.as_bytes());
-    let [smi, summary, npu] = &reading.records[..] else {
+    let [smi, summary] = &reading.records[..] else {
         panic!("{:#?}", reading.records);
     };
     let Report::Devices(devices) = &smi.report else {
@@ -99,10 +93,58 @@ fn tables_are_read() {
     assert_eq!((summary.failures, summary.retries), (Some(1), Some(2)));
     assert_eq!(summary.reserved.as_ref().unwrap().bytes, 12420 << 20);
     assert_eq!(summary.not_releasable.as_ref().unwrap().bytes, 300 << 20);
-    let Report::Devices(devices) = &npu.report else {
-        panic!("{npu:?}");
+}
+
+#[test]
+fn a_table_of_npu_smi_is_read() {
+    let text = "
++---------------------------+---------------+----------------------------------------------------+
+| npu-smi 24.1.rc2          | Version: 24   |
++===========================+===============+====================================================+
+| 0     Ascend910           | OK            | 178.5       36                0    / 0             |
+| 0     0                   | 0000:9D:00.0  | 0           0    / 0          3416 / 65536         |
++===========================+===============+====================================================+
+| 7     Ascend910           | OK            | -           35                0    / 0             |
+| 1     15                  | 0000:83:00.0  | 0           0    / 0          31877/ 65536         |
++===========================+===============+====================================================+
+| NPU     Chip              | Process id    | Process name       | Process memory(MB)            |
++===========================+===============+====================================================+
+| 7       1                 | 632268        | python3.1          | 197                           |
++------------------------------------------------------------------------------------------------+
+";
+    let reading = read(text.as_bytes());
+    let Report::Devices(devices) = &reading.records[0].report else {
+        panic!("{reading:?}");
     };
     assert_eq!(devices[0].used.bytes, 3416 << 20);
+    // Large numbers touch the slash, and programs use the number behind the chip.
+    assert_eq!(
+        (devices[1].used.bytes, devices[1].device),
+        (31877 << 20, 15)
+    );
+    assert_eq!(devices[1].processes[0].pid, 632_268);
+}
+
+#[test]
+fn tables_without_their_head_are_read() {
+    let smi = "Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |
+|===============================+======================+======================|
+|   0  Tesla V100-SXM2...  On   | 00000000:00:08.0 Off |                    0 |
+| N/A   54C    P0   246W / 300W |  15514MiB / 16130MiB |    100%      Default |
++-------------------------------+----------------------+----------------------+
+";
+    let summary = "|=============||             PyTorch CUDA memory summary, device ID 0     |
+|---------------------------------------------------------------------------|
+| Allocated memory      |   26377 MB |   26988 MB |  767743 GB |  767717 GB |
+";
+    let reading = read(format!("{smi}\n{summary}").as_bytes());
+    let [smi, summary] = &reading.records[..] else {
+        panic!("{reading:?}");
+    };
+    assert!(matches!(&smi.report, Report::Devices(it) if it[0].used.bytes == 15514 << 20));
+    assert!(matches!(&summary.report, Report::Summary(it) if it.device == Some(0)));
+    let notes = vramscope_text::notes(&reading, &whole(&reading));
+    assert!(notes[0].contains("25.8 GiB allocated"), "{notes:?}");
 }
 
 #[test]
@@ -121,6 +163,10 @@ INFO [model_runner.py]    Graph capturing finished in 1 secs, took 0.46 GiB
 [2025-07-29 18:14:43 TP0] Capture cuda graph end. Time elapsed: 19.50 s. mem usage=6.19 GB. avail mem=5.24 GB.
 load_tensors:        CUDA0 model buffer size = 48928.09 MiB
 actor: memory allocated (GB): 1.23, memory reserved (GB): 4.50, device memory used/total (GB): 10.10/79.10
+[Rank 4] (after 1 iterations) memory (MB) | allocated: 18598.75 | max allocated: 20931.01[Rank 9] (after 1 iterations) memory (MB) | allocated: 20034.75 | max allocated: 30227.64
+[titan] - root - INFO - step:  7  loss:  4.84441  grad_norm: 17.2500  memory: 170.22GiB(95.44%)  tps: 10,917
+[2023-02-22 14:30:21,080] [INFO] [utils.py:840:see_memory_usage] CPU Virtual Memory:  used = 72.17 GB, percent = 7.2%
+[2025-07-02 07:41:58 TP3] Load weight end. type=DeepseekV3ForCausalLM, dtype=torch.bfloat16, avail mem=21.73 GB, mem usage=166.59 GB.
 ";
     let reading = read(text.as_bytes());
     let told: Vec<String> = reading
@@ -144,6 +190,11 @@ actor: memory allocated (GB): 1.23, memory reserved (GB): 4.50, device memory us
         "SGLang TP0 CUDA graphs: 6.19 GB, 1 × 6.19 GB",
         "llama.cpp CUDA0 weights: 48928.09 MiB, 1 × 48928.09 MiB",
         "verl  in use on the device: 10.10 GB, 1 × 10.10 GB",
+        "Megatron rank 4 allocated: 18598.75 MB, 1 × 18598.75 MB",
+        "Megatron rank 9 allocated: 20034.75 MB, 1 × 20034.75 MB",
+        "torchtitan  reserved at most: 170.22 GiB, 1 × 170.22 GiB",
+        "DeepSpeed  of the computer's own memory in use: 72.17 GB, 1 × 72.17 GB",
+        "SGLang TP3 weights: 166.59 GB, 1 × 166.59 GB",
     ] {
         let line = line.replace("max allocated", "allocated at most");
         assert!(told.contains(&line), "{line} is not in {told:#?}");
@@ -696,4 +747,145 @@ fn figures_that_no_device_has_are_read() {
 fn two_errors_on_one_line_are_two() {
     let text = "{\"message\": \"CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.00 GiB is free.\\nCUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate\"}\n";
     assert_eq!(read(text.as_bytes()).records.len(), 2);
+}
+
+/// The figures of the first failure of a text, as printed, with their labels.
+fn labelled(text: &str) -> String {
+    let reading = read(text.as_bytes());
+    let Report::Failure(failure) = &reading.records[0].report else {
+        panic!("{reading:?}");
+    };
+    let figures = failure.figures().into_iter();
+    let figures =
+        figures.filter_map(|(_, label, figure)| Some(format!("{label} {}", figure?.text)));
+    figures.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn what_is_no_free_memory_of_the_device_is_not_called_so() {
+    let budget = "(4.26 GiB KV cache is needed, which is larger than the available KV cache memory (4.25 GiB). Based";
+    assert_eq!(
+        labelled(budget),
+        "requested 4.26 GiB; left for the KV cache 4.25 GiB"
+    );
+    let chip = "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem. Used 32.42M of 16.00M vmem. Exceeded";
+    assert_eq!(labelled(chip), "requested 32.42 M; in that memory 16.00 M");
+    let start = "name: GeForce GTX 1080\nTotal memory: 7.92GiB\nFree memory: 190.31MiB\nE tensorflow/stream_executor/cuda/cuda_driver.cc:1002] \
+                 failed to allocate 190.31M (199557120 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\n";
+    assert_eq!(
+        labelled(start),
+        "requested 199557120 bytes; free before the program took any 190.31 MiB; device 7.92 GiB"
+    );
+    assert!(title(start).starts_with("Others held 7.73 GiB"));
+    // Of two devices it is not known which one failed.
+    let two = format!("Total memory: 7.92GiB\nFree memory: 7.31GiB\n{start}");
+    assert_eq!(labelled(&two), "requested 199557120 bytes");
+}
+
+/// In a container PyTorch lists its own process among the others.
+#[test]
+fn the_only_process_that_can_be_this_one_is() {
+    let error = |others: &str| {
+        format!(
+            "CUDA out of memory. Tried to allocate 786.00 MiB. GPU 0 has a total capacity of 79.11 GiB of which 140.75 MiB is free.{others} Of \
+             the allocated memory 38.83 GiB is allocated by PyTorch, and 331.08 MiB is reserved by PyTorch but unallocated.\n"
+        )
+    };
+    let own = labelled(&error(
+        " Process 7 has 39.50 GiB memory in use. Process 8 has 39.40 GiB memory in use.",
+    ));
+    assert!(!own.contains("held by this process"), "{own}");
+    let own = labelled(&error(
+        " Process 7 has 41.50 GiB memory in use. Process 8 has 37.40 GiB memory in use.",
+    ));
+    assert!(own.ends_with("held by this process 41.50 GiB"), "{own}");
+    // Another one may not be listed.
+    let own = labelled(&error(" Process 7 has 39.50 GiB memory in use."));
+    assert!(!own.contains("held by this process"), "{own}");
+}
+
+#[test]
+fn one_event_is_counted_once() {
+    for text in [
+        "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\nAborted\n",
+        "    raise ValueError(\"No available memory for the cache blocks. \"\nValueError: No available memory for the cache blocks. Try increasing\n",
+        "rocm_driver.cc:601] failed to allocate 7.35G (7889485824 bytes) from device: hipError_t(1002)\n\
+         rocm_driver.cc:601] failed to allocate 6.61G (7100536832 bytes) from device: hipError_t(1002)\n\
+         rocm_driver.cc:601] failed to allocate 5.95G (6390482944 bytes) from device: hipError_t(1002)\n",
+        "E tensorflow/cuda_driver.cc:806] failed to allocate 2.53G (2715310336 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n\
+         E tensorflow/cuda_driver.cc:806] failed to allocate 2.28G (2443779328 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n",
+        "W tensorflow/device_host_allocator.h:46] could not allocate pinned host memory of size: 34359738368\nE tensorflow/cuda_driver.cc:802] \
+         failed to alloc 34359738368 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n",
+    ] {
+        let reading = read(text.as_bytes());
+        let times: Vec<_> = reading.records.iter().map(|record| record.times).collect();
+        assert_eq!(times, [1], "{text}");
+    }
+}
+
+#[test]
+fn little_more_than_the_request_is_no_limit() {
+    let error = |free: &str, live: &str| {
+        format!(
+            "HIP out of memory. Tried to allocate 124.00 MiB. GPU 0 has a total capacity of 19.94 GiB of which {free} is free. Of the allocated \
+             memory {live} is allocated by PyTorch, and 165.29 MiB is reserved by PyTorch but unallocated.\n"
+        )
+    };
+    let class = |text: &str| first(text).map(|(class, ..)| class);
+    assert_ne!(class(&error("554.47 MiB", "15.87 GiB")), Some(Class::Limit));
+    assert_eq!(class(&error("5.47 GiB", "12.87 GiB")), Some(Class::Limit));
+    let reading = read(error("554.47 MiB", "15.87 GiB").as_bytes());
+    let told = conclude(&reading.records[0]).unwrap().main().explanation();
+    assert!(
+        told.contains("554 MiB free, more than the request"),
+        "{told}"
+    );
+}
+
+#[test]
+fn further_refusals_are_read() {
+    use Class::{HostMemory, Limit, OtherProcesses, RequestTooLarge, Unknown};
+    first_of_each([
+        (
+            "AssertionError: Error in memory profiling. Initial free memory 82.94 GiB,\ncurrent free memory 90.17 GiB. This happens when\n",
+            (OtherProcesses, None, None),
+        ),
+        (
+            "AssertionError: Error in memory profiling. Initial free memory 23371251712, current free memory 23455137792. This happens\n",
+            (OtherProcesses, None, None),
+        ),
+        (
+            "Compilation failure: Aborting compilation early because it's unlikely to have enough memory. Requires 3.84T, has 90.96G available.\n",
+            (
+                RequestTooLarge,
+                Some(4_222_124_650_659),
+                Some(97_667_556_311),
+            ),
+        ),
+        (
+            "RuntimeError: Current platform can NOT allocate memory block with size larger than 4GB! Tried to allocate 6.50 GiB (GPU  0; \
+             15.56 GiB total capacity; 0 bytes already allocated; 0 bytes reserved in total by PyTorch)\n",
+            (Limit, Some(13 << 29), None),
+        ),
+        (
+            "Failed to allocate memory for requested buffer of size 4585490524328388608\n",
+            (RequestTooLarge, Some(4_585_490_524_328_388_608), None),
+        ),
+        (
+            "Failed to allocate memory for requested buffer of size 45854905",
+            (Unknown, None, None),
+        ),
+        (
+            "RuntimeError: CUDA out of memory occurred when warming up sampler with 256 dummy requests. Please try lowering `max_num_seqs`\n",
+            (Unknown, None, None),
+        ),
+        (
+            "Error: model requires more system memory (164.5 GiB) than is available (13.4 GiB)\n",
+            (HostMemory, Some(329 << 29), None),
+        ),
+        (
+            "CPU memory allocation failed n=8055160832 align=32\nterminate called after throwing an instance of 'dynet::out_of_memory'\n",
+            (HostMemory, Some(8_055_160_832), None),
+        ),
+    ]);
 }

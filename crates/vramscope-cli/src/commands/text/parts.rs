@@ -214,7 +214,7 @@ fn explained(name: &str, record: &Record, told: &Conclusion, command: Option<&st
     part.fact(
         "how_sure",
         "how sure",
-        Cell::Text(cause.sure.word().to_owned()),
+        Cell::Text(cause.how_sure().to_owned()),
     );
     part.fact("explanation", "", Cell::Text(cause.explanation()));
     shares_table(&mut part, told);
@@ -306,7 +306,7 @@ fn causes_table(part: &mut Part, causes: &[Cause]) {
     let rows = causes.iter().map(|cause| {
         vec![
             Cell::Text(cause.why.to_owned()),
-            Cell::Text(cause.sure.word().to_owned()),
+            Cell::Text(cause.how_sure().to_owned()),
             json(cause.class),
             Cell::Text(cause.explanation()),
         ]
