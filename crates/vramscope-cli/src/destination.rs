@@ -220,6 +220,7 @@ impl UnfinishedFolder {
 }
 
 /// The name of a temporary file for `path`, with the permissions that `path` has or a new file would get.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "permissions are Unix's"))]
 fn named_for(path: &Path) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     // With a dot, a shell's `*` does not match it.

@@ -32,7 +32,7 @@ mod progress;
 mod output;
 
 mod input;
-#[cfg(unix)]
+#[cfg_attr(not(unix), path = "interruption/elsewhere.rs")]
 mod interruption;
 
 mod arguments;
@@ -153,7 +153,6 @@ enum Command {
 /// Needs a process of its own: signals end it, and it uses standard output and error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // If it fails, an interruption may leave a temporary file behind; nothing else is lost.
-    #[cfg(unix)]
     drop(interruption::watch());
     let matches = help::program().try_get_matches_from(arguments);
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {

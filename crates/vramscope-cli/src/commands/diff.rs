@@ -11,12 +11,12 @@ use std::slice;
 use std::sync::Arc;
 
 use clap::Args;
+#[cfg(unix)]
 use vramscope_core::analysis::properties::Property;
 use vramscope_core::fleet::names::without_processes;
 
 pub(crate) use self::growth::{Growth, parse_growth};
 use self::sides::{Pair, Side, paired, sides};
-#[cfg(unix)]
 use crate::arguments::{Grouping, Inputs, Show};
 use crate::failure::Failure;
 use crate::inputs::{Source, each, files, report_all};
