@@ -176,9 +176,17 @@ fn hinted(mut answer: clap::Error) -> clap::Error {
         answer.insert(ContextKind::Suggested, hint);
     }
     if let Some(ContextValue::String(word)) = answer.get(ContextKind::InvalidSubcommand)
-        && Path::new(word).exists()
+        && let Some(hint) = match &**word {
+            "record" if cfg!(not(unix)) => {
+                Some("record runs on Linux and macOS; what it writes opens here".to_owned())
+            }
+            file if Path::new(file).exists() => {
+                let file = harmless::printable(file);
+                Some(format!("to open it: vramscope view '{file}'"))
+            }
+            _ => None,
+        }
     {
-        let hint = format!("to open it: vramscope view '{}'", harmless::printable(word));
         let hint = ContextValue::StyledStrs(vec![hint.into()]);
         answer.insert(ContextKind::Suggested, hint);
     }

@@ -10,9 +10,13 @@ use std::fs::{self, File};
 use std::io;
 use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(unix)]
+use std::{
+    sync::TryLockError,
+    thread,
+    time::{Duration, Instant},
+};
 
 use tempfile::{Builder, TempPath};
 
@@ -195,6 +199,7 @@ impl Drop for Writing {
 }
 
 /// Whether files have got their final paths: the command is done.
+#[cfg(unix)]
 pub(crate) fn is_kept() -> bool {
     lock().is_kept
 }
@@ -206,6 +211,7 @@ pub(crate) fn remove_all() -> impl DerefMut<Target = Files> {
 
 /// Like [`remove_all`]; `None` if files are being created or renamed for longer than `patience`: perhaps this very
 /// thread was stopped while doing so.
+#[cfg(unix)]
 pub(crate) fn remove_all_within(patience: Duration) -> Option<impl DerefMut<Target = Files>> {
     let end = Instant::now() + patience;
     loop {

@@ -7,8 +7,8 @@ use clap::Args;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
-use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin};
-use vramscope_core::analysis::report::overview::SegmentsKnown;
+use vramscope_core::analysis::report::findings::{FailedRequest, Finding, helpful, origin};
+use vramscope_core::analysis::report::overview::{SegmentsKnown, overview};
 use vramscope_core::ids::{EventId, StackId};
 use vramscope_core::model::Profile;
 use vramscope_plan::what_if::concluded;
@@ -161,7 +161,7 @@ impl Options {
             .then(|| concluded(**device))
             .flatten();
         let is_replayed = concluded.is_some();
-        conclude(&mut part, concluded);
+        conclude(&mut part, concluded.filter(|it| helps(device, it)));
         failures_table(&mut part, &failures);
         retries(&mut part, &failures);
         notes(&mut part, &failures);
@@ -224,6 +224,16 @@ impl Options {
         part.table("try", "", &TRY, to_try.collect());
         part
     }
+}
+
+/// Whether a conclusion from replays is about all that failed: not if it serves one request, and a later one would fail.
+fn helps(device: &Device<'_>, conclusion: &Finding) -> bool {
+    if !conclusion.serves() {
+        return true;
+    }
+    let mut overview = overview(**device, 0);
+    overview.conclude(conclusion.clone());
+    overview.advises_setting()
 }
 
 /// Adds what changes of the program would have saved when a request failed.

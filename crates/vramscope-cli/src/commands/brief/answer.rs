@@ -182,12 +182,8 @@ impl Answer {
                 subject.name
             ))
         })?;
-        let (concluded, what_ifs) = replays_of(&device);
-        let replays = concluded.as_ref().map(|finding| finding.title.clone());
         let mut overview = overview(*device, 0);
-        if let Some(concluded) = concluded {
-            overview.conclude(concluded);
-        }
+        let (replays, what_ifs) = replays_of(&device, &mut overview);
         let failure = FailedRequest::last(*device, &overview.releases, overview.segments);
         let happened = overview.happened(*device, failure.as_ref());
         let mut verdict = overview.verdict();
@@ -437,13 +433,22 @@ fn cannot_tell(about: &About<'_>, device: &Device<'_>) -> List<String> {
     whole(others.chain(damage).chain(gaps).collect())
 }
 
-/// What replays with other settings achieve, if any is worth it, and those that help.
-fn replays_of(device: &Device<'_>) -> (Option<Finding>, List<Replayed>) {
+/// What replays with other settings achieve, if any is worth it, and those that help. Adds it to the overview.
+fn replays_of(device: &Device<'_>, overview: &mut Overview) -> (Option<String>, List<Replayed>) {
     let Some((baseline, tried)) = replays(**device) else {
         return (None, List::of(Vec::new(), 0));
     };
     let concluded = conclusion(**device, &baseline, &tried);
-    (concluded, replayed(&baseline, tried))
+    let serves = concluded.as_ref().is_some_and(Finding::serves);
+    let title = concluded.as_ref().map(|finding| finding.title.clone());
+    if let Some(concluded) = concluded {
+        overview.conclude(concluded);
+    }
+    // Serving one request helps nobody if the next one fails.
+    if overview.has_failed() && !overview.advises_setting() {
+        return (title.filter(|_| !serves), List::of(Vec::new(), 0));
+    }
+    (title, replayed(&baseline, tried))
 }
 
 fn whole<T>(items: Vec<T>) -> List<T> {

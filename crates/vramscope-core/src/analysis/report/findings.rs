@@ -399,6 +399,13 @@ impl Finding {
         }
     }
 
+    /// Whether it is that a replay with other settings serves a request that failed.
+    #[must_use]
+    pub fn serves(&self) -> bool {
+        let replayed = self.setting.as_ref().and_then(|it| it.replayed.as_ref());
+        replayed.is_some_and(|replayed| replayed.serves)
+    }
+
     /// All advice, the setting first.
     pub fn advice(&self) -> impl Iterator<Item = &str> {
         let setting = self.setting.iter().map(|setting| &setting.advice);

@@ -224,6 +224,17 @@ impl Overview {
         conclude(&mut self.findings, &mut self.causes, conclusion);
     }
 
+    /// Whether a setting is advised with which replays serve the failed request. It is not if serving that one would only let a
+    /// later one fail.
+    #[must_use]
+    pub fn advises_setting(&self) -> bool {
+        self.findings.iter().any(|finding| {
+            let setting = finding.setting.as_ref();
+            finding.kind == FindingKind::OutOfMemory
+                && setting.is_some_and(|it| it.replayed.is_some())
+        })
+    }
+
     /// The reserved memory at the special moments, equal ones merged; without a trace, at the dump only. Empty if the
     /// segments are unknown or invented.
     #[must_use]
