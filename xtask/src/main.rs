@@ -11,7 +11,6 @@ mod capture;
 mod ci;
 mod consumers;
 mod dist;
-mod executions;
 mod fleet;
 mod fresh;
 mod fuzz;

@@ -8,7 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use clap::Args;
 
-use crate::executions;
 use crate::process::{built, cargo, root, run as run_command, target_dir};
 use crate::program;
 
@@ -31,7 +30,7 @@ pub(crate) struct Options {
     growth: bool,
 }
 
-/// Attacks for as long as the options say, and adds the number of runs to the counter.
+/// Attacks for as long as the options say.
 pub(crate) fn run(options: &Options) -> Result<()> {
     // Enough of a page for the commands that write or serve it.
     let page = root().join("tests/torment/page");
@@ -44,20 +43,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     ];
     words.extend(options.case.map(|case| format!("--case={case}")));
     words.extend(options.growth.then(|| "--growth".to_owned()));
-    let counted = target_dir().join("torment-runs");
-    // An interrupted attack writes no count, and an earlier one's must not be added again.
-    if counted.exists() {
-        std::fs::remove_file(&counted)?;
-    }
-    words.push(format!("--count={}", counted.display()));
     let mut tormentor = cargo();
     tormentor.args(["run", "--quiet", "--package", PACKAGE, "--"]);
-    let result = attack(tormentor, &program, &words);
-    let runs = std::fs::read_to_string(&counted).unwrap_or_default();
-    if options.case.is_none() {
-        executions::add("torment", runs.trim().parse().unwrap_or(0))?;
-    }
-    result
+    attack(tormentor, &program, &words)
 }
 
 /// The attack that is part of the tests, by the program that is built with them: the same shapes and files in the same

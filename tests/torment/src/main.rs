@@ -51,9 +51,6 @@ struct Arguments {
     /// Only the case with this number
     #[arg(long)]
     case: Option<u64>,
-    /// A file for the number of runs
-    #[arg(long)]
-    count: Option<PathBuf>,
     /// Also compare the time and memory for files of different sizes, in up to half of the time
     #[arg(long)]
     growth: bool,
@@ -81,9 +78,6 @@ fn main() -> Result<ExitCode> {
         deadline,
     )?;
     faults.extend(attacked.faults);
-    if let Some(count) = &arguments.count {
-        std::fs::write(count, attacked.runs.to_string())?;
-    }
     for fault in &faults {
         println!("{fault}\n");
     }
