@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: everything that a change must pass, quick checks first.
 
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -19,6 +20,7 @@ pub(crate) fn run() -> Result<()> {
         ("lints", lints),
         ("lints for wasm32", wasm_lints),
         ("documentation", documentation),
+        ("the command line for other systems", other_systems),
         ("fuzz targets", fuzz_targets),
         ("tests", all_tests),
         ("first picture in a fresh clone", fresh::check),
@@ -77,6 +79,26 @@ fn documentation() -> Result<()> {
     doc.env("RUSTDOCFLAGS", "-Dwarnings");
     doc.args(["doc", "--workspace", "--no-deps"]);
     run_command(doc.args(ALL_PARTS))
+}
+
+/// Checks that what only reads compiles for Windows and macOS. Nothing is linked, so that their C compilers are not needed.
+fn other_systems() -> Result<()> {
+    for target in ["x86_64-pc-windows-gnu", "aarch64-apple-darwin"] {
+        run_command(Command::new("rustup").args(["target", "add", target]))?;
+        let mut check = cargo();
+        check.args(["check", "--target", target]);
+        check.args([
+            "--package",
+            "vramscope-cli",
+            "--package",
+            "vramscope-python",
+        ]);
+        for tool in ["CC", "AR"] {
+            check.env(format!("{tool}_{}", target.replace('-', "_")), "true");
+        }
+        run_command(check.env("RUSTFLAGS", "-Dwarnings"))?;
+    }
+    Ok(())
 }
 
 /// Builds the fuzz targets as fuzzers, but without coverage, which only makes fuzzing fast. Uses its own target

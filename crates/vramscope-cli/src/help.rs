@@ -91,6 +91,8 @@ mod tests {
             .collect();
         let program = Arguments::command();
         let mut all: Vec<&str> = program.get_subcommands().map(Command::get_name).collect();
+        // A command for Unix alone keeps its place.
+        listed.retain(|name| cfg!(unix) || *name != "record");
         listed.sort_unstable();
         all.sort_unstable();
         assert_eq!(listed, all);

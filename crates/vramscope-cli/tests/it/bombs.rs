@@ -208,7 +208,7 @@ fn an_answer_that_needs_more_memory_than_there_is_is_an_error() {
         &["convert", "--to", "pickle.zst", "-o", "out.pickle.zst"],
     ] {
         // The smallest is little more than the program itself needs.
-        for space_mib in [42, 48, 54, 60, 66] {
+        for space_mib in [44, 50, 56, 62, 68] {
             let written = folder.path().join("written");
             std::fs::create_dir(&written).unwrap();
             let run = limited_to(space_mib << 10, arguments, &path)
