@@ -7,7 +7,9 @@ use clap::Args;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
-use vramscope_core::analysis::report::findings::{FailedRequest, Finding, helpful, origin};
+use vramscope_core::analysis::report::findings::{
+    FailedRequest, Finding, FindingKind, helpful, origin,
+};
 use vramscope_core::analysis::report::overview::{SegmentsKnown, overview};
 use vramscope_core::ids::{EventId, StackId};
 use vramscope_core::model::Profile;
@@ -157,11 +159,7 @@ impl Options {
             "failed requests",
             Cell::or_none(known, Cell::Number),
         );
-        let concluded = (failures.count() > 0)
-            .then(|| concluded(**device))
-            .flatten();
-        let is_replayed = concluded.is_some();
-        conclude(&mut part, concluded.filter(|it| helps(device, it)));
+        let is_advised = failures.count() > 0 && advise(&mut part, device);
         failures_table(&mut part, &failures);
         retries(&mut part, &failures);
         notes(&mut part, &failures);
@@ -170,18 +168,18 @@ impl Options {
         let in_full = failures.looked_at.iter().enumerate().skip(first);
         parts.extend(in_full.map(|(place, failure)| {
             let number = (failures.earlier + place + 1) as u64;
-            self.explained(&failures, number, failure, is_replayed)
+            self.explained(&failures, number, failure, is_advised)
         }));
         parts
     }
 
-    /// `is_replayed`: whether replays show which settings of the allocator help.
+    /// `is_advised`: whether a setting of the allocator may help, about which replays say nothing.
     fn explained(
         &self,
         failures: &Failures<'_>,
         number: u64,
         failure: &FailedRequest,
-        is_replayed: bool,
+        is_advised: bool,
     ) -> Part {
         let device = failures.device;
         let mut part = Part::of(&device.subject.name, device.index());
@@ -217,7 +215,7 @@ impl Options {
             part.notes.push(text.to_owned());
         }
         const TRY: [Column; 1] = [column("try", "what to try")];
-        let setting = explained.setting.filter(|_| !is_replayed);
+        let setting = explained.setting.filter(|_| is_advised);
         let setting = setting.map(|it| it.advice);
         let to_try = setting.into_iter().chain(explained.to_try);
         let to_try = to_try.map(|text| vec![Cell::Text(text)]);
@@ -226,14 +224,19 @@ impl Options {
     }
 }
 
-/// Whether a conclusion from replays is about all that failed: not if it serves one request, and a later one would fail.
-fn helps(device: &Device<'_>, conclusion: &Finding) -> bool {
-    if !conclusion.serves() {
-        return true;
-    }
+/// Adds the conclusion from replays, unless it serves one request and a later one would fail. Returns whether a setting is advised
+/// without replays.
+fn advise(part: &mut Part, device: &Device<'_>) -> bool {
     let mut overview = overview(**device, 0);
-    overview.conclude(conclusion.clone());
-    overview.advises_setting()
+    let Some(concluded) = concluded(**device) else {
+        let failed = |finding: &&Finding| finding.kind == FindingKind::OutOfMemory;
+        let failed = overview.findings.iter().find(failed);
+        return failed.is_some_and(|finding| finding.setting.is_some());
+    };
+    overview.conclude(concluded.clone());
+    let helps = !concluded.serves() || overview.advises_setting();
+    conclude(part, Some(concluded).filter(|_| helps));
+    false
 }
 
 /// Adds what changes of the program would have saved when a request failed.

@@ -73,7 +73,7 @@ impl Cause {
     }
 
     /// Whether memory is free, but in pieces, pools or streams that cannot serve the request.
-    fn is_of_pieces(&self) -> bool {
+    pub(super) fn is_of_pieces(&self) -> bool {
         matches!(
             self.class,
             CauseClass::Fragmentation | CauseClass::PrivatePool | CauseClass::PendingFree

@@ -325,6 +325,13 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         causes: Vec::new(),
     };
     overview.causes = causes(device, &overview);
+    // Where something else is the cause, joining free memory serves one request, and a later one fails.
+    if !overview.causes.first().is_some_and(Cause::is_of_pieces) {
+        let failed = |finding: &&mut Finding| finding.kind == FindingKind::OutOfMemory;
+        for finding in overview.findings.iter_mut().filter(failed) {
+            finding.setting = None;
+        }
+    }
     if overview.causes.first().is_some_and(Cause::piles_up) {
         take_back(&mut overview.findings);
     }
