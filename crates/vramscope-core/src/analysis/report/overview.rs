@@ -328,8 +328,14 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
     // Where something else is the cause, joining free memory serves one request, and a later one fails.
     if !overview.causes.first().is_some_and(Cause::is_of_pieces) {
         let failed = |finding: &&mut Finding| finding.kind == FindingKind::OutOfMemory;
-        for finding in overview.findings.iter_mut().filter(failed) {
-            finding.setting = None;
+        let failed = overview.findings.iter_mut().filter(failed);
+        let of_failed = overview
+            .causes
+            .iter_mut()
+            .filter(|cause| cause.from.is_none());
+        let settings = failed.map(|finding| &mut finding.setting);
+        for setting in settings.chain(of_failed.map(|cause| &mut cause.setting)) {
+            *setting = None;
         }
     }
     if overview.causes.first().is_some_and(Cause::piles_up) {
