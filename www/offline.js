@@ -9,24 +9,31 @@ const FILES = [];
 // Another folder of the same host may hold another copy of the page.
 const KEPT = `vramscope ${registration.scope} `;
 const CACHE = KEPT + VERSION;
-const index = new URL("index.html", registration.scope).href;
-const addresses = new Set([index, ...FILES.map((file) => new URL(file, registration.scope).href)]);
+const index = registration.scope;
+const files = FILES.map((file) => new URL(file, index).href);
 
 addEventListener("install", (event) => event.waitUntil(keep()));
 addEventListener("activate", (event) => event.waitUntil(removeOthers()));
 addEventListener("message", () => skipWaiting());
-// What other pages embed is not kept: its element (viewer.js) may be newer.
 addEventListener("fetch", (event) => {
-  if (event.request.destination === "iframe") return;
-  const address = event.request.url.split(/[?#]/, 1)[0];
-  const wanted = address === registration.scope ? index : address;
-  if (addresses.has(wanted)) event.respondWith(answer(wanted, event.request));
+  const { url, mode, destination } = event.request;
+  // What other pages embed is not kept: its element (viewer.js) may be newer.
+  if (mode === "navigate" && destination !== "document") return;
+  const address = url.split(/[?#]/, 1)[0];
+  const wanted = address === `${index}index.html` ? index : address;
+  if (wanted === index || files.includes(wanted)) event.respondWith(answer(wanted, event.request));
 });
 
 async function keep() {
   const cache = await caches.open(CACHE);
-  // The index has the same name in each version: not from the browser's own cache.
-  await cache.addAll([...addresses].map((address) => new Request(address, { cache: address === index ? "reload" : "default" })));
+  // It has the same name in each version, so not from the browser's own cache.
+  const response = await fetch(index, { cache: "reload" });
+  const text = await response.text();
+  // While a host is putting a version in place, its files may be of two. The browser tries again later.
+  if (!response.ok || !text.includes(FILES[0].split("/", 1)[0])) throw new Error("the page and its files are of two versions");
+  // Not the response itself: browsers refuse one that has been redirected.
+  await cache.put(index, new Response(text, { headers: { "Content-Type": "text/html; charset=utf-8" } }));
+  await cache.addAll(files);
 }
 
 async function answer(address, request) {

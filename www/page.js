@@ -1,8 +1,8 @@
 // The page's entry: compiles its program and that of its workers while they load, then hands over to Rust. The planner's program
 // (packing, what-if, graphs) is loaded behind them.
 //
-// It serves two pages. Of the one on a web server, each file of a program lies beside this one. In the one that
-// `vramscope html` writes, each stands in the page itself, as base64 of its gzip, and so do the
+// It serves two pages. Of the one on a web server, each file of a program lies beside this one. In the one file that
+// `vramscope html` and the page's menu write, each stands in the page itself, as base64 of its gzip, and so do the
 // snapshots: beside a file that is opened from disk nothing can be loaded.
 
 const PAGE = "vramscope_app";
@@ -49,35 +49,44 @@ if (!isFramed && inPage.size === 0) loadPlanner().catch(() => {});
 removeEventListener("error", cannotStart);
 if (!isFramed && inPage.size + served.length === 0) settleIn();
 
-// Lets a page on a host be installed, open without a network, and open the files that the system gives to it. What `vramscope view`
-// serves, at 127.0.0.1, ends with its program.
+// Lets a page on a host be installed, open without a network, and open the files that the system gives to it. What a program on
+// this machine serves, as `vramscope view` does, ends with it.
 async function settleIn() {
+  if (parent !== self) return;
   globalThis.launchQueue?.setConsumer(async ({ files }) => {
-    const opened = await Promise.all(files.map((handle) => handle.getFile()));
-    if (opened.length > 0) dispatchEvent(new DragEvent("drop", { dataTransfer: transferOf(opened) }));
+    const opened = await Promise.all(files.map((handle) => handle.getFile().catch(() => null)));
+    const found = opened.filter((file) => file);
+    if (found.length > 0) dispatchEvent(new DragEvent("drop", { dataTransfer: transferOf(found) }));
   });
-  if (!navigator.serviceWorker || location.hostname === "127.0.0.1") return;
+  if (!navigator.serviceWorker || /^(127\.|localhost$|\[::1\]$)/.test(location.hostname)) return;
   const keeper = await navigator.serviceWorker.register(new URL("../offline.js", import.meta.url)).catch(() => null);
-  if (keeper?.waiting) offerVersion(keeper.waiting);
-  keeper?.addEventListener("updatefound", () => {
-    const worker = keeper.installing;
-    worker.addEventListener("statechange", () => {
-      if (worker.state === "installed" && keeper.active) offerVersion(worker);
+  const watch = () => {
+    const worker = keeper?.installing;
+    worker?.addEventListener("statechange", () => {
+      if (worker.state === "installed" && keeper.active) offerVersion(keeper);
     });
-  });
+  };
+  if (keeper?.waiting) offerVersion(keeper);
+  watch();
+  keeper?.addEventListener("updatefound", watch);
 }
 
 // Says that a newer version of the page waits. Open files would go with this one, so the user says when.
-function offerVersion(worker) {
+function offerVersion(keeper) {
+  if (document.querySelector(".newer")) return;
   const reload = Object.assign(document.createElement("button"), { textContent: "Reload", className: "primary" });
   reload.onclick = () => {
-    navigator.serviceWorker.addEventListener("controllerchange", () => location.reload());
+    const worker = keeper.waiting;
+    if (!worker) return location.reload();
+    worker.addEventListener("statechange", () => {
+      if (worker.state === "activated") location.reload();
+    });
     worker.postMessage("begin");
   };
   const later = Object.assign(document.createElement("button"), { textContent: "Later", className: "outlined" });
   const note = Object.assign(document.createElement("div"), { className: "newer", role: "status" });
   later.onclick = () => note.remove();
-  note.append("A newer version of this page is ready. It starts with the next visit, or now; open files must then be opened again.", reload, later);
+  note.append("A newer version of this page is ready. It starts once all tabs of this page are closed, or now: open files must then be opened again.", reload, later);
   document.body.append(note);
 }
 

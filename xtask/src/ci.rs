@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use xtask_page::page::CRATES;
 
 use crate::fresh;
-use crate::process::{cargo, run as run_command, target_dir};
+use crate::process::{cargo, output, run as run_command, target_dir};
 use crate::test::{self, ALL_PARTS};
 use crate::tidy;
 use crate::toolchain::{self, Toolchain};
@@ -84,7 +84,13 @@ fn documentation() -> Result<()> {
 /// Checks that what only reads compiles for Windows and macOS. Nothing is linked, so that their C compilers are not needed.
 fn other_systems() -> Result<()> {
     for target in ["x86_64-pc-windows-gnu", "aarch64-apple-darwin"] {
-        run_command(Command::new("rustup").args(["target", "add", target]))?;
+        let mut rustup = Command::new("rustup");
+        if output(rustup.args(["target", "add", target])).is_none() {
+            println!(
+                "not checked for {target}: rustup is not there, or cannot download its standard library"
+            );
+            continue;
+        }
         let mut check = cargo();
         check.args(["check", "--target", target]);
         check.args([

@@ -33,7 +33,7 @@ use crate::book;
 use crate::fingerprint::files_named;
 use crate::fleet;
 use crate::packages;
-use crate::page::{Given, INDEX, copy_folder, replace_folder};
+use crate::page::{Given, INDEX, copy_folder, replace_folder, write_offline};
 use crate::process::root;
 use crate::python;
 use crate::toolchain::WASM;
@@ -141,6 +141,7 @@ pub(crate) fn site(page: &Path, out: &Path) -> Result<()> {
     copy_folder(page, &site)?;
     book::build(&site, &site.join(book::IN_SITE))?;
     link_book(&site.join(INDEX))?;
+    write_offline(&site)?;
     copy_licences(&site)?;
     let components = Crates::read()?.inside(&PAGE)?;
     licences::write(&components, &site.join("THIRD-PARTY.txt"))?;

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 pub(crate) use xtask_page::page::{
     FAST, FULL, INDEX, Profile, build, compiled, copy_folder, remove_mini, replace_folder,
+    write_offline,
 };
 
 #[derive(Args)]

@@ -20,16 +20,6 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::address::FileKey;
 
-/// The beginnings of other lines that are left out: the policy of a served page, and links to files.
-const LEFT_OUT: [&str; 6] = [
-    "<meta http-equiv",
-    "<link rel=\"manifest\"",
-    "<link rel=\"preload\"",
-    "<link rel=\"modulepreload\"",
-    "<link rel=\"help\"",
-    "<link rel=\"snapshot\"",
-];
-
 /// The page's programs: the script loads a wasm module and its JavaScript for each.
 const PROGRAMS: [&str; 3] = ["vramscope_app", "vramscope_worker", "vramscope_planner"];
 
@@ -87,17 +77,25 @@ pub fn needed(index: &str) -> (Vec<&str>, Vec<String>) {
     (texts, parts)
 }
 
-/// The path of the style or script that a tag loads.
+/// The path of the style or script that a tag loads from beside the page. What a host adds from elsewhere is none.
 fn loaded_by(tag: &str) -> Option<&str> {
-    let start = match tag {
-        style if style.starts_with("<link rel=\"stylesheet\"") => " href=\"",
-        script if script.starts_with("<script") => " src=\"",
+    let (start, end) = match tag {
+        style if style.starts_with("<link rel=\"stylesheet\"") => (" href=\"", ".css"),
+        script if script.starts_with("<script") => (" src=\"", "/page.js"),
         _ => return None,
     };
-    tag.split_once(start)?.1.split('"').next()
+    let path = tag.split_once(start)?.1.split('"').next()?;
+    let is_beside = path.ends_with(end) && !path.contains(':') && !path.starts_with('/');
+    is_beside.then_some(path)
 }
 
-/// Builds the page with files in it. `shown` is the address to open first. `nonce` is the word by which the policy recognises
+/// Whether a line is left out: the policy of a served page, links to files, and scripts that are not the page's.
+fn is_left_out(tag: &str) -> bool {
+    let is_file = tag.starts_with("<link") && !tag.contains(" href=\"data:");
+    is_file || tag.starts_with("<meta http-equiv") || tag.starts_with("<script")
+}
+
+/// Builds the page with files in it; `None` if `index` is not written as the page's is. `shown` is the address to open first. `nonce` is the word by which the policy recognises
 /// the page's own script: nothing in the page that others chose may contain it.
 #[must_use]
 pub fn one_file(
@@ -106,12 +104,14 @@ pub fn one_file(
     files: &[Embedded],
     shown: &str,
     nonce: &str,
-) -> String {
+) -> Option<String> {
     let mut html = String::new();
+    let (mut has_policy, mut has_script, mut has_data) = (false, false, false);
     for line in index.lines() {
         let tag = line.trim_start();
         let text = loaded_by(tag).and_then(|path| loaded.texts.get(path));
         if let Some(text) = text {
+            has_script |= tag.starts_with("<script");
             let _ = match tag.starts_with("<script") {
                 true => write!(
                     html,
@@ -125,15 +125,17 @@ pub fn one_file(
         } else if tag.starts_with("<meta charset") {
             html.push_str(line);
             html.push_str(&policy(nonce));
+            has_policy = true;
         } else if tag.starts_with("</body") {
             push_data(&mut html, loaded, files);
             html.push_str(line);
-        } else if !LEFT_OUT.iter().any(|start| tag.starts_with(start)) {
+            has_data = true;
+        } else if !is_left_out(tag) {
             html.push_str(line);
         }
         html.push('\n');
     }
-    html
+    (has_policy && has_script && has_data).then_some(html)
 }
 
 /// Adds the parts and files. Samples are left out: they exist only beside a served page.
@@ -193,6 +195,7 @@ mod tests {
     fn what_the_page_loads_is_inside_and_nothing_else_is_named() {
         let index = "<html>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"x\">\n<link rel=\"manifest\" href=\"a/m\">\n\
                      <link rel=\"stylesheet\" href=\"a/s.css\">\n<link rel=\"preload\" href=\"a/p\">\n\
+                     <script src=\"https://host/page.js\"></script>\n\
                      <script type=\"module\" src=\"a/page.js\"></script>\n<body>\n</body>";
         let (texts, parts) = needed(index);
         assert_eq!(texts, ["a/s.css", "a/page.js"]);
@@ -208,7 +211,7 @@ mod tests {
             name: "b".into(),
             packed: vec![2],
         };
-        let html = one_file(index, &loaded, &[file], "view=map", "n");
+        let html = one_file(index, &loaded, &[file], "view=map", "n").unwrap();
         assert!(html.starts_with("<html data-place=\"view=map\">"), "{html}");
         assert!(html.contains("<style>\nof a/s.css\n</style>"), "{html}");
         assert!(
@@ -220,6 +223,11 @@ mod tests {
             "{html}"
         );
         assert!(html.contains("data-file=\"b\">Ag==<"), "{html}");
-        assert!(!html.contains("href="), "{html}");
+        assert!(
+            !html.contains("href=") && !html.contains("https:"),
+            "{html}"
+        );
+        let joined = index.replace('\n', "");
+        assert_eq!(one_file(&joined, &loaded, &[], "", "n"), None);
     }
 }

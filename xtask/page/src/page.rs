@@ -160,13 +160,14 @@ fn write_script(name: &str, folder: &Path) -> Result<()> {
     Ok(fs::write(folder.join(name), bare_script(&script))?)
 }
 
-/// Writes the service worker into the page's folder, with the files that the page needs.
-fn write_offline(page: &Path) -> Result<()> {
-    let version = fingerprint::of(&[page.to_path_buf()], "")?;
+/// Writes the service worker into the page's folder, with the files that the page needs. Its version is that of the index, which
+/// names the folder of the others by their content.
+pub fn write_offline(page: &Path) -> Result<()> {
+    let version = fingerprint::of(&[], &read(&page.join(INDEX))?)?;
     let mut files = Vec::new();
     for file in fingerprint::files_under(page)? {
         let name = file.strip_prefix(page)?.to_string_lossy().into_owned();
-        if name.starts_with(APP) && !is_of_mini(&file) {
+        if name.starts_with("app-") && !is_of_mini(&file) {
             files.push(name);
         }
     }

@@ -11,6 +11,9 @@ use web_sys::{Blob, Response};
 use super::gzip::gzip;
 use super::history;
 
+/// The most bytes of the packed file: it is in memory three times, once as base64.
+const MOST_BYTES: u32 = 512 << 20;
+
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
@@ -28,7 +31,7 @@ pub fn random<const N: usize>() -> [u8; N] {
 /// The page with `file` inside, opened at the address that `shown` makes of its key. It fetches the page's own files again.
 ///
 /// # Errors
-/// If they cannot be fetched, as from a server that has ended or from disk.
+/// If they cannot be fetched, as from a server that has ended or from disk, or the file is too large for it.
 pub async fn of(
     name: String,
     file: &Blob,
@@ -47,12 +50,17 @@ pub async fn of(
         let part = blob(&fetched(&beside(base, &path)?).await?).await?;
         loaded.parts.push((path, gzip(&part).await?.to_vec()));
     }
-    let packed = gzip(file).await?.to_vec();
+    let packed = gzip(file).await?;
+    if packed.length() > MOST_BYTES {
+        return Err("the file is too large for one page".into());
+    }
+    let packed = packed.to_vec();
     let file = Embedded { name, packed };
     let shown = shown(file.key());
     // Chosen after all else in the page, so that nothing there contains it.
     let nonce = format!("{:032x}", u128::from_le_bytes(random()));
-    Ok(one_file(&index, &loaded, &[file], &shown, &nonce))
+    let page = one_file(&index, &loaded, &[file], &shown, &nonce);
+    page.ok_or_else(|| "the index is not the page's own".into())
 }
 
 fn beside(base: &str, path: &str) -> Result<String, JsValue> {

@@ -159,7 +159,10 @@ impl Options {
             "failed requests",
             Cell::or_none(known, Cell::Number),
         );
-        let is_advised = failures.count() > 0 && advise(&mut part, device);
+        let advice = match failures.count() {
+            0 => Advice::None,
+            _ => advise(&mut part, device),
+        };
         failures_table(&mut part, &failures);
         retries(&mut part, &failures);
         notes(&mut part, &failures);
@@ -168,6 +171,12 @@ impl Options {
         let in_full = failures.looked_at.iter().enumerate().skip(first);
         parts.extend(in_full.map(|(place, failure)| {
             let number = (failures.earlier + place + 1) as u64;
+            let is_advised = match advice {
+                Advice::Each => true,
+                // Of an earlier request nothing else is known.
+                Advice::None => number < failures.count(),
+                Advice::Replayed => false,
+            };
             self.explained(&failures, number, failure, is_advised)
         }));
         parts
@@ -224,19 +233,32 @@ impl Options {
     }
 }
 
-/// Adds the conclusion from replays, unless it serves one request and a later one would fail. Returns whether a setting is advised
-/// without replays.
-fn advise(part: &mut Part, device: &Device<'_>) -> bool {
+/// Which settings of the allocator are advised.
+#[derive(Clone, Copy)]
+enum Advice {
+    /// Those that replays show to help, or none.
+    Replayed,
+    /// None with the last request that failed: another one would fail soon after.
+    None,
+    /// With each request those that may have served it; there are no replays.
+    Each,
+}
+
+/// Adds the conclusion from replays, unless it serves one request and a later one would fail.
+fn advise(part: &mut Part, device: &Device<'_>) -> Advice {
     let mut overview = overview(**device, 0);
     let Some(concluded) = concluded(**device) else {
         let failed = |finding: &&Finding| finding.kind == FindingKind::OutOfMemory;
         let failed = overview.findings.iter().find(failed);
-        return failed.is_some_and(|finding| finding.setting.is_some());
+        return match failed.and_then(|finding| finding.setting.as_ref()) {
+            Some(_) => Advice::Each,
+            None => Advice::None,
+        };
     };
     overview.conclude(concluded.clone());
     let helps = !concluded.serves() || overview.advises_setting();
     conclude(part, Some(concluded).filter(|_| helps));
-    false
+    Advice::Replayed
 }
 
 /// Adds what changes of the program would have saved when a request failed.

@@ -1,5 +1,6 @@
 //! One HTML file with the viewer and the shown file inside.
 
+use js_sys::Uint8Array;
 use vramscope_protocol::views::export::Question;
 use web_sys::Blob;
 use yew::prelude::*;
@@ -27,15 +28,16 @@ enum Outcome {
     Packing(bool),
     /// It is saved; whether it is the anonymous one.
     Saved(bool),
-    Failed,
+    /// It could not be made; whether it is the anonymous one.
+    Failed(bool),
 }
 
 /// The menu's items that save such files. Where the page's own files cannot be had again, the command that writes one.
 #[component]
 pub(super) fn OneFileItems(props: &OneFileItemsProps) -> Html {
     let outcome = use_state_eq(|| None);
-    if *outcome == Some(Outcome::Failed) {
-        return command_item(props.session.name(), &props.name);
+    if let Some(Outcome::Failed(is_anonymous)) = *outcome {
+        return command_item(props.session.name(), &props.name, is_anonymous);
     }
     let on_save = |is_anonymous: bool| {
         let (session, name) = (props.session.clone(), props.name.clone());
@@ -130,25 +132,37 @@ impl Named {
             };
             said.set(Some(match made {
                 Some(html) => {
-                    download::save(&self.html, "text/html", &html.into());
+                    // Not as a text, which may be no longer than half a GiB in some browsers.
+                    let html = Uint8Array::from(html.as_bytes());
+                    download::save(&self.html, "text/html", &html);
                     Outcome::Saved(self.is_anonymous)
                 }
-                None => Outcome::Failed,
+                None => Outcome::Failed(self.is_anonymous),
             }));
         });
     }
 }
 
-fn command_item(name: &str, stem: &str) -> Html {
-    let command = format!(
-        "vramscope html {} -o {}",
-        quoted(name),
-        quoted(&format!("{stem}.html"))
-    );
+/// The commands that write the file. An anonymous one is written of an anonymous snapshot.
+fn command_item(name: &str, stem: &str, is_anonymous: bool) -> Html {
+    let name = quoted(name);
+    let command = match is_anonymous {
+        false => format!(
+            "vramscope html {name} -o {}",
+            quoted(&format!("{stem}.html"))
+        ),
+        true => format!(
+            "vramscope anonymise {name} -o anonymous.vram && vramscope html anonymous.vram -o anonymous.html"
+        ),
+    };
+    let title = match is_anonymous {
+        false => "One HTML file",
+        true => "One HTML file, anonymous",
+    };
     html! {
         <div class="item link">
-            <span class="grow"><strong>{ "One HTML file" }</strong>
-                <span class="muted" role="status">{ "the page cannot load its own files again: the command line makes it" }</span></span>
+            <span class="grow"><strong>{ title }</strong>
+                <span class="muted" role="status">{ "could not be made here; the command line makes it" }</span></span>
             <CopyButton text={command} what="the command" with_word=true />
         </div>
     }

@@ -445,10 +445,9 @@ fn replays_of(device: &Device<'_>, overview: &mut Overview) -> (Option<String>, 
         overview.conclude(concluded);
     }
     // Serving one request helps nobody if the next one fails.
-    if overview.has_failed() && !overview.advises_setting() {
-        return (title.filter(|_| !serves), List::of(Vec::new(), 0));
-    }
-    (title, replayed(&baseline, tried))
+    let helps = !overview.has_failed() || overview.advises_setting();
+    let replayed = replayed(&baseline, tried, helps);
+    (title.filter(|_| helps || !serves), replayed)
 }
 
 fn whole<T>(items: Vec<T>) -> List<T> {
@@ -456,13 +455,17 @@ fn whole<T>(items: Vec<T>) -> List<T> {
     List::of(items, total)
 }
 
-/// The replays that help, best first, and among equals the simplest first.
-fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>) -> List<Replayed> {
+/// The replays that help, best first, and among equals the simplest first. `serving`: whether those do that serve a request that
+/// failed.
+fn replayed(baseline: &Baseline, mut tried: Vec<WhatIf>, serving: bool) -> List<Replayed> {
     if baseline.refusal.is_some() {
         return List::of(Vec::new(), 0);
     }
     let own = baseline.own.rescued;
-    let helps = |row: &WhatIf| row.verdict == Verdict::Less || row.rescued > own;
+    let helps = |row: &WhatIf| match row.rescued > own {
+        true => serving,
+        false => row.verdict == Verdict::Less,
+    };
     tried.retain(|row| row.rank().0 == 0 && helps(row));
     tried.sort_by_key(|row| {
         (

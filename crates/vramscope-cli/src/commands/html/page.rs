@@ -22,7 +22,8 @@ pub(super) fn one_file(page: &Page, files: &[Embedded], shown: &str) -> Result<S
         loaded.parts.extend(part.map(|gzip| (path, gzip)));
     }
     let nonce = nonce(files, shown);
-    Ok(written(&index, &loaded, files, shown, &nonce))
+    let page = written(&index, &loaded, files, shown, &nonce);
+    page.ok_or_else(|| Failure::page(vramscope_serve::Error::Page("index.html".to_owned())))
 }
 
 /// Equal files make equal pages, so the policy's word is not random but a hash of all content in the page that others chose:
