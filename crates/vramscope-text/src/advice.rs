@@ -147,6 +147,10 @@ pub fn next_steps(record: &Record, command: Option<&str>) -> Vec<(String, &'stat
     let Some(program) = command.or(Some(usual).filter(|usual| !usual.is_empty())) else {
         return Vec::new();
     };
+    // Those commands are about devices.
+    if failure.may_be_of_host() {
+        return Vec::new();
+    }
     match failure.form {
         Form::Torch | Form::TorchAsync | Form::Driver | Form::Addresses
             if matches!(failure.api, Api::Cuda | Api::Hip | Api::Other) && has_torch(record) =>

@@ -214,7 +214,18 @@ fn why_unknown(report: &Report) -> &'static str {
             "It does not say how much of the device was free, which others may have held."
         }
         (_, Some(free), Some(wanted)) if free.bytes >= wanted.bytes => {
-            "The device reported enough free memory, though not far more: the figure is from after the failure, and drivers keep some."
+            let far_more = total.as_ref().map(|total| {
+                let [free, wanted, total] = [free, wanted, total].map(share::Rest::of);
+                torch::has_far_more(free, wanted, total)
+            });
+            match far_more {
+                Some(false) => {
+                    "The device reported enough free memory, though not far more: the figure is from after the failure, and drivers keep some."
+                }
+                _ => {
+                    "The device reported enough free memory, but the figure is from after the failure, and drivers keep some."
+                }
+            }
         }
         _ => "Its figures fit several causes, or the message is cut off.",
     }
@@ -286,6 +297,9 @@ fn of_driver(failure: &Failure) -> Cause {
         let verdict = Verdict::RequestTooLarge;
         return Cause::new(Class::RequestTooLarge, Sure::Certain, verdict, title).said();
     }
+    if failure.may_be_of_host() {
+        return of_onnx(wanted);
+    }
     if let Some(wanted) = wanted.filter(|&wanted| wanted >= largest_card()) {
         let sure = match wanted >= NO_DEVICE_HAS {
             true => Sure::Certain,
@@ -296,14 +310,6 @@ fn of_driver(failure: &Failure) -> Cause {
         return Cause::new(Class::RequestTooLarge, sure, verdict, title);
     }
     let free = failure.free.as_ref().map(|figure| figure.bytes);
-    // Paddle says what it holds itself. If that is little, others are the reason.
-    if let (Some(wanted), Some(free), Some(held)) = (wanted, free, &failure.allocated)
-        && free < wanted
-        && held.bytes / 2 > free.saturating_add(wanted)
-    {
-        let title = sentences::live(Bytes(held.bytes), None, torch::WHEN);
-        return Cause::new(Class::TooMuchLive, Sure::Likely, Verdict::Short, title);
-    }
     if let Some(cause) = of_start(failure) {
         return cause;
     }
@@ -340,8 +346,32 @@ fn of_driver(failure: &Failure) -> Cause {
     )
 }
 
-/// TensorFlow reports what is free when it finds a device, and asks for most of it: if others held much then, they are the
-/// reason.
+/// ONNX Runtime's message if it names no device. A computer may have more memory than any device.
+fn of_onnx(wanted: Option<u64>) -> Cause {
+    let verdict = Verdict::RequestTooLarge;
+    match wanted {
+        Some(wanted) if wanted >= NO_COMPUTER_HAS => Cause::new(
+            Class::RequestTooLarge,
+            Sure::Certain,
+            verdict,
+            format!("A request for {}, in one piece", Bytes(wanted)),
+        ),
+        _ => {
+            let asked = wanted.map(|wanted| format!("{} were asked for; ", Bytes(wanted)));
+            let title = format!(
+                "{}the message does not say whether of the device's memory or of the computer's own",
+                asked.unwrap_or_default()
+            );
+            Cause::unknown(
+                &title,
+                "ONNX Runtime says the same on the CPU, so it may be the computer's memory that ran out.",
+            )
+        }
+    }
+}
+
+/// TensorFlow reports what is free when it finds a device, and asks for most of it: if others held much then, they may be the
+/// reason. But it asks again with less, and its own context is not free either.
 fn of_start(failure: &Failure) -> Option<Cause> {
     let figures = (&failure.requested, &failure.total, &failure.free);
     let (Some(wanted), Some(total), Some(free)) = figures else {
@@ -352,16 +382,20 @@ fn of_start(failure: &Failure) -> Option<Cause> {
     // The process's own context takes some.
     let is_much = held >= total.bytes / 8 && held >= 1 << 30;
     (failure.is_free_of_start() && is_most && is_much).then(|| Cause {
-        seen: format!(
-            "Before the program took any, {} of {} were free.",
-            Bytes(free.bytes),
-            Bytes(total.bytes)
-        ),
+        why: "held by others, or by its own context",
+        seen: "TensorFlow asks for nearly all that is free, and when the driver refuses, again with a tenth less, so a refusal need not be a \
+               failure. What was not free is what other processes held, and the context of this one."
+            .to_owned(),
         ..Cause::new(
             Class::OtherProcesses,
-            Sure::Likely,
+            Sure::Possible,
             Verdict::Others,
-            sentences::others("held", Bytes(held)),
+            format!(
+                "Before the program took any, {} of {} were free: others may have held up to {}",
+                Bytes(free.bytes),
+                Bytes(total.bytes),
+                Bytes(held)
+            ),
         )
     })
 }
@@ -380,6 +414,9 @@ fn of_addresses() -> Cause {
 
 /// More than any device has, in bytes.
 const NO_DEVICE_HAS: u64 = 1 << 40;
+
+/// More than any computer has, in bytes.
+const NO_COMPUTER_HAS: u64 = 64 << 40;
 
 /// llama.cpp: the request is known, and what the device had before if the log has it.
 fn of_ggml(failure: &Failure) -> Vec<Cause> {

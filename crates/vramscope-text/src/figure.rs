@@ -107,6 +107,15 @@ impl Figure {
         }
     }
 
+    /// The sum of two sizes.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            off_bytes: self.off_bytes.saturating_add(other.off_bytes),
+            text: format!("{} + {}", self.text, other.text),
+        }
+    }
+
     /// How it was printed, and its possible error; empty for a size in bytes.
     #[must_use]
     pub fn remark(&self) -> String {

@@ -26,6 +26,9 @@ const NEAR: [(&str, Framework); 5] = [
     ("/ggml-cuda", Framework::LlamaCpp),
 ];
 
+/// Words of ollama near an error of ggml.
+const OLLAMA: [&str; 2] = ["ollama/ollama", "llama runner"];
+
 /// The framework, from the traceback's, the line and what is near it.
 pub(crate) fn framework(
     report: &Report,
@@ -41,7 +44,11 @@ pub(crate) fn framework(
     };
     let by_form = match report {
         Report::Failure(failure) => match failure.form {
-            Form::Ggml => Some(Framework::LlamaCpp),
+            // ollama runs llama.cpp's code, so its own words come first.
+            Form::Ggml => Some(match OLLAMA.iter().any(|word| has(near, word)) {
+                true => Framework::Ollama,
+                false => Framework::LlamaCpp,
+            }),
             Form::VllmCache | Form::VllmLength | Form::VllmStart | Form::VllmProfile => {
                 Some(Framework::Vllm)
             }

@@ -55,6 +55,10 @@ pub struct Reader {
     /// The end of the part of the window that was examined, and the end of what was found.
     looked: usize,
     taken: usize,
+    /// The end of the part that was searched for quantities of logs. A failure in it is still found.
+    logged: usize,
+    /// The offset of the last line from which a table was read, whether it was one or not.
+    tabled: Option<u64>,
     /// The end of the part that was searched without finding the beginning of a message, or of one of XLA.
     barren: [usize; 2],
     found: Reading,
@@ -178,6 +182,7 @@ impl Reader {
         self.window.drain(..gone);
         self.looked -= gone;
         self.taken = self.taken.saturating_sub(gone);
+        self.logged = self.logged.saturating_sub(gone);
         self.barren = self.barren.map(|to| to.saturating_sub(gone));
     }
 
@@ -190,23 +195,12 @@ impl Reader {
             }
             Kind::Xla => drop(self.message(window, at, kind)),
             Kind::Host => self.lines(window, at, kind),
-            Kind::Summary => {
+            Kind::Summary | Kind::NvidiaSmi | Kind::NpuSmi => {
                 let start = line_around(window, at, LINE).0;
-                if let Some((summary, length)) = tables::summary(&window[start..]) {
-                    let report = Report::Summary(Box::new(summary));
-                    self.keep(window, start, start + length, report);
-                }
+                self.table(window, start, kind);
             }
-            Kind::NvidiaSmi | Kind::NpuSmi => {
-                let start = line_around(window, at, LINE).0;
-                let table = match kind {
-                    Kind::NvidiaSmi => tables::nvidia_smi(&window[start..]),
-                    _ => tables::npu_smi(&window[start..]),
-                };
-                if let Some((devices, length)) = table {
-                    self.keep(window, start, start + length, Report::Devices(devices));
-                }
-            }
+            // Its line was read.
+            Kind::Log if at < self.logged => {}
             Kind::Log => {
                 let (start, line) = line_around(window, at, LINE);
                 let mut begin = start;
@@ -214,7 +208,7 @@ impl Reader {
                     self.usage(window, begin, part);
                     begin += part.len();
                 }
-                self.taken = self.taken.max(start + line.len());
+                self.logged = start + line.len();
             }
             Kind::Command => {
                 let known = self.has_failure && self.found.command.is_some();
@@ -224,6 +218,25 @@ impl Reader {
                     self.taken = self.taken.max(start + line.len());
                 }
             }
+        }
+    }
+
+    /// Reads the table that starts at a line, once: a line may have many words of tables.
+    fn table(&mut self, window: &[u8], start: usize, kind: Kind) {
+        let here = self.base + start as u64;
+        if self.tabled.replace(here) == Some(here) {
+            return;
+        }
+        let text = &window[start..];
+        let devices = |(devices, length)| (Report::Devices(devices), length);
+        let table = match kind {
+            Kind::Summary => tables::summary(text)
+                .map(|(summary, length)| (Report::Summary(Box::new(summary)), length)),
+            Kind::NvidiaSmi => tables::nvidia_smi(text).map(devices),
+            _ => tables::npu_smi(text).map(devices),
+        };
+        if let Some((report, length)) = table {
+            self.keep(window, start, start + length, report);
         }
     }
 
@@ -428,7 +441,8 @@ impl Reader {
             }
             Report::Summary(_) | Report::Devices(_) => (None, String::new()),
         };
-        // A signal arrives anywhere.
+        // Of the computer's memory, only an allocation is made where the traceback ends: signals arrive anywhere, and the rest are
+        // reports about whole processes, or warnings.
         let is_request = !matches!(&report, Report::Host(it) if it.kind != HostKind::Allocation);
         let place = Some(place).filter(|_| is_request).unwrap_or_default();
         let near = &window[start.saturating_sub(NEAR)..window.len().min(start + NEAR)];

@@ -221,6 +221,11 @@ impl Failure {
         self.form == Form::Ggml || self.words.starts_with("TensorFlow")
     }
 
+    /// Whether it may be the computer's own memory that was refused: ONNX Runtime uses the same words for both.
+    pub(crate) fn may_be_of_host(&self) -> bool {
+        self.api == Api::Other && self.words.starts_with("ONNX Runtime")
+    }
+
     /// Its sizes, each with its name in JSON and in text.
     #[must_use]
     pub fn figures(&self) -> [(&'static str, &'static str, Option<&Figure>); 9] {

@@ -95,9 +95,10 @@ pub(super) fn of_mps(failure: &Failure) -> Vec<Cause> {
         let title = format!("{} were allocated outside PyTorch", bytes(elsewhere));
         Cause {
             why: "held outside PyTorch",
-            to_try: Vec::new(),
-            seen: "They were allocated by this process, but not by PyTorch: by Metal itself, or by other libraries.".to_owned(),
-            ..Cause::new(Class::OtherProcesses, Sure::Likely, Verdict::Others, title)
+            ..Cause::unknown(
+                &title,
+                "They were allocated by this process, but not by PyTorch: by Metal itself, or by other libraries.",
+            )
         }
     } else {
         let title = sentences::live(bytes(live), Some(bytes(allowed)), WHEN);

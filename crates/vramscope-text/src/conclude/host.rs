@@ -8,20 +8,26 @@ use crate::record::{HostFailure, HostKind};
 
 pub(super) fn cause(failure: &HostFailure) -> Cause {
     let (sure, what, to_try) = told(failure.kind);
-    let ended = match failure.kind {
-        HostKind::Estimate => "is too small",
-        _ => "ran out, not the GPU's",
+    let what = match failure.kind {
+        HostKind::Pinned => what.to_owned(),
+        HostKind::Estimate => format!("The computer's own memory is too small: {what}"),
+        _ => format!("The computer's own memory ran out, not the GPU's: {what}"),
+    };
+    let seen = match failure.kind {
+        HostKind::Pinned => {
+            "Programs go on without pinned memory where they can, so this need not be a failure; nor does it say that the computer's memory \
+             ran out: pinned memory has limits of its own."
+        }
+        _ => "",
     };
     Cause {
         class: Class::HostMemory,
         sure,
-        is_said: true,
+        // What is not certain is not said, only usual.
+        is_said: sure == Sure::Certain,
         why: "the computer's own memory",
-        title: format!(
-            "The computer's own memory {ended}: {what}{}",
-            request(failure)
-        ),
-        seen: String::new(),
+        title: format!("{what}{}", request(failure)),
+        seen: seen.to_owned(),
         to_try: vec![to_try.to_owned()],
     }
 }
@@ -89,8 +95,8 @@ fn told(kind: HostKind) -> (Sure, &'static str, &'static str) {
             "Fewer actors or tasks at once on a node, weights and data loaded once for each node, or nodes with more memory. Ray's limit is RAY_memory_usage_threshold.",
         ),
         HostKind::Pinned => (
-            Sure::Certain,
-            "pinned memory was not available",
+            Sure::Possible,
+            "Pinned memory was not available",
             "Pin less: no pinned buffers, or a higher limit of locked memory (ulimit -l).",
         ),
     }

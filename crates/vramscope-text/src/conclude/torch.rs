@@ -79,7 +79,8 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
     }
     let others = others(failure);
     let mut causes = Vec::new();
-    causes.extend(moved_out(failure));
+    let mut moved = moved_out(failure);
+    causes.extend(moved.take_if(|cause| cause.sure == Sure::Certain));
     causes.extend(too_large(failure, wanted));
     if causes.is_empty() {
         causes.extend(limit(failure, wanted).or_else(|| refused(failure, wanted)));
@@ -98,6 +99,10 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
         causes.extend(first);
         causes.extend(too_much(failure, wanted, others_sure));
         causes.extend(pieces(failure, wanted));
+        let is_live = |cause: &Cause| cause.class == Class::TooMuchLive;
+        if !causes.iter().any(is_live) {
+            causes.extend(moved);
+        }
         if others_sure.is_none() {
             causes
                 .iter_mut()
@@ -215,10 +220,15 @@ fn contradicting(failure: &Failure) -> Option<Cause> {
     })
 }
 
-/// More is held than the device has: the driver has moved memory to the computer.
+/// More is held than the device has: the driver has moved memory to the computer. Only if more is live, it was needed at once.
 fn moved_out(failure: &Failure) -> Option<Cause> {
     let total = Rest::of(failure.total.as_ref()?);
     let held = reserved(failure).or_else(|| failure.allocated.as_ref().map(Rest::of))?;
+    let live = live(failure)?;
+    let sure = match live.least() > total.most() {
+        true => Sure::Certain,
+        false => Sure::Possible,
+    };
     (held.least() > total.most()).then(|| Cause {
         seen: format!(
             "PyTorch held {}, more than the {} of the device: the driver had probably put the rest into the computer's own memory (on Windows: \
@@ -228,9 +238,9 @@ fn moved_out(failure: &Failure) -> Option<Cause> {
         ),
         ..Cause::new(
             Class::TooMuchLive,
-            Sure::Certain,
+            sure,
             Verdict::Short,
-            sentences::live(live(failure).map_or(Bytes(0), bytes), None, WHEN),
+            sentences::live(bytes(live), None, WHEN),
         )
     })
 }
@@ -274,6 +284,7 @@ fn limit(failure: &Failure, wanted: Rest) -> Option<Cause> {
         .free
         .as_ref()
         .is_some_and(|free| free.least() >= segment(wanted));
+    let exceeds = reserved.least() + wanted.least() > allowed.most();
     reaches.then(|| Cause {
         seen: format!(
             "PyTorch held {} of the {} that it may use.",
@@ -282,7 +293,7 @@ fn limit(failure: &Failure, wanted: Rest) -> Option<Cause> {
         ),
         ..Cause::new(
             Class::Limit,
-            if has_free {
+            if has_free && exceeds {
                 Sure::Certain
             } else {
                 Sure::Likely

@@ -5,6 +5,7 @@ use vramscope_core::units::Bytes;
 
 use super::{Cause, Class, NO_DEVICE_HAS, Sure};
 use crate::figure::Figure;
+use crate::forms::xla::WHOLE_PROGRAM;
 use crate::record::Failure;
 
 pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
@@ -24,7 +25,10 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
         let title = format!("The program needs {wanted} at once, and the device has {total}");
         too_much(failure, sure, title)
     } else if needed.bytes >= NO_DEVICE_HAS {
-        let title = format!("A request for {wanted}: no device has that");
+        let title = match failure.words == WHOLE_PROGRAM {
+            true => format!("The program needs {wanted} at once: no device has that"),
+            false => format!("A request for {wanted}: no device has that"),
+        };
         let verdict = Verdict::RequestTooLarge;
         Cause {
             seen: String::new(),

@@ -355,13 +355,17 @@ fn find_paddle(line: &[u8]) -> Option<Found> {
     failure.device = cursor.number();
     cursor.eat(".Cannotallocate")?;
     failure.requested = Some(cursor.figure()?);
+    let mut allocated = None;
     if cursor.seek("memoryonGPU", 8).is_some() {
         let _device = (cursor.number(), cursor.eat(","));
-        failure.allocated = cursor.figure();
+        allocated = cursor.figure();
     }
     if cursor.seek("availablememoryisonly", 120).is_some() {
         failure.free = cursor.figure();
     }
+    // "Allocated" is all that is not available, whoever holds it: Paddle subtracts the two.
+    let both = allocated.as_ref().zip(failure.free.as_ref());
+    failure.total = both.map(|(allocated, free)| allocated.and(free));
     failure.words = "Paddle: out of memory".to_owned();
     Some(Found::up_to(&cursor, start - HEAD.len(), failure))
 }
@@ -377,7 +381,20 @@ fn find_onnx(line: &[u8], after: &[u8]) -> Option<Found> {
         .iter()
         .find_map(|head| Some((Cursor::behind(line, head)?, *head)))?;
     let start = cursor.at;
-    let mut failure = Failure::new(Api::Other, Form::Other);
+    // Its arena for the CPU has the same message.
+    let names = |word: &[u8]| {
+        [line, after]
+            .iter()
+            .any(|text| memmem::find(text, word).is_some())
+    };
+    let is_of_device = [&b"CUDA"[..], b"Cuda", b"cuda", b"GPU"]
+        .into_iter()
+        .any(names);
+    let api = match is_of_device {
+        true => Api::Cuda,
+        false => Api::Other,
+    };
+    let mut failure = Failure::new(api, Form::Other);
     failure.requested = whole_number(&mut cursor, after);
     failure.words = "ONNX Runtime: no memory for a buffer".to_owned();
     Some(Found::up_to(&cursor, start - head.len(), failure))

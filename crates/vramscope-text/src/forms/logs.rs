@@ -86,6 +86,7 @@ pub(crate) fn told(line: &[u8]) -> Vec<Told> {
         let weights = cursor.seek("memusage=", 160).and_then(|()| cursor.figure());
         told.extend(weights.map(|weights| ("SGLang", "weights", weights)));
     }
+    let has = |word: &str| memchr::memmem::find(line, word.as_bytes()).is_some();
     // `step: 7  loss: 4.84441  memory: 170.22GiB(95.44%)  tps: 10,917`, and once `CUDA memory usage for model: 1.94GiB(2.04%)`
     for (head, what) in [
         ("memory:", "reserved at most"),
@@ -95,8 +96,10 @@ pub(crate) fn told(line: &[u8]) -> Vec<Told> {
         let peak = cursor.as_mut().and_then(Cursor::figure);
         let is_share =
             cursor.is_some_and(|mut it| it.eat("(").is_some() && it.seek("%)", 6).is_some());
+        // Other programs print shares of their memory, too.
+        let is_own = head != "memory:" || has("tps:") || has("step:");
         told.extend(
-            peak.filter(|_| is_share)
+            peak.filter(|_| is_share && is_own)
                 .map(|peak| ("torchtitan", what, peak)),
         );
     }

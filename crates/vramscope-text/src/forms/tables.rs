@@ -86,13 +86,22 @@ fn cells(line: &[u8]) -> Vec<Vec<u8>> {
     cells.filter(|cell| !cell.is_empty()).collect()
 }
 
+/// One of the names of nvidia-smi's columns.
+const COLUMNS: &[u8] = b"Persistence-M";
+
 /// The devices of nvidia-smi, starting at the line with its name or the columns' names, and the length in bytes.
 pub(crate) fn nvidia_smi(text: &[u8]) -> Option<(Vec<DeviceUse>, usize)> {
     let mut devices: Vec<DeviceUse> = Vec::new();
     let (mut at, mut end, mut number) = (0, 0, None);
+    let mut begins_with_columns = false;
     for line in lines(text) {
         let words: Vec<&[u8]> = words(line);
-        let is_next = at > 0 && memchr::memmem::find(line, b"NVIDIA-SMI").is_some();
+        let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
+        // The columns' names follow the table's own, unless it has none.
+        let is_columns = has(COLUMNS);
+        let is_new = is_columns && (begins_with_columns || !devices.is_empty());
+        begins_with_columns |= at == 0 && is_columns;
+        let is_next = at > 0 && (is_new || has(b"NVIDIA-SMI"));
         // Of its first line, the first bar may be missing.
         if is_next || !(at == 0 || words.is_empty() || is_of_table(line)) {
             break;

@@ -55,12 +55,16 @@ pub(crate) fn find_early(text: &[u8]) -> Option<Found> {
     let start = cursor.at - HEAD.len();
     cursor.any(&["memory.Requires", "devicememory.Requires"])?;
     let mut failure = Failure::new(Api::Tpu, Form::Xla);
+    failure.words = WHOLE_PROGRAM.to_owned();
     failure.requested = Some(cursor.short_figure()?);
     cursor.eat(",has")?;
     failure.free = Some(cursor.short_figure()?);
     cursor.eat("available")?;
     Some(Found::up_to(&cursor, start, failure))
 }
+
+/// The words of an error about all that a program needs.
+pub(crate) const WHOLE_PROGRAM: &str = "XLA: the program needs more than there is";
 
 /// The words of an error about one request, not about all that a program needs.
 pub(crate) const ONE_REQUEST: &str = "one request";

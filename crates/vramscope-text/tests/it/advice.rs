@@ -74,6 +74,11 @@ fn programs_without_torch_are_not_recorded_as_such() {
             Framework::Paddle,
         ),
         (
+            "error=\"llama runner process has terminated\"\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 9866.00 MiB on device 0: \
+             cudaMalloc failed: out of memory\n",
+            Framework::Ollama,
+        ),
+        (
             "[ONNXRuntimeError] : 6 : bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 643840\n",
             Framework::OnnxRuntime,
         ),
@@ -146,6 +151,54 @@ fn only_figures_are_called_figures() {
     ] {
         assert_eq!(first(text).1.main().how_sure(), how_sure, "{text}");
     }
+}
+
+/// What the text does not say is no more than possible.
+#[test]
+fn what_may_be_otherwise_is_possible() {
+    for text in [
+        // The rest may have been held unused.
+        "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 5.00 GiB already allocated; 0 bytes free; 9.00 GiB \
+         reserved in total by PyTorch)\n",
+        "MPS backend out of memory (MPS allocated: 9.57 GiB, other allocations: 17.35 GiB, max allowed: 27.20 GiB). Tried to allocate 292.50 \
+         MiB on private pool.\n",
+        "ggml_cuda_host_malloc: failed to allocate 4096.00 MiB of pinned memory: out of memory\n",
+        "[ONNXRuntimeError] : 6 : bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 643840\n",
+    ] {
+        let (_, told) = first(text);
+        assert_eq!(told.main().how_sure(), "possible, not certain", "{text}");
+        assert!(!told.main().is_said, "{text}");
+    }
+    let (_, told) = first(
+        "CUDAExecutionProvider: Failed to allocate memory for requested buffer of size 643840\n",
+    );
+    assert!(!told.main().title.contains("computer"), "{told:?}");
+    let (_, told) = first(
+        "requires memory. Aborting compilation early because it's unlikely to have enough memory. Requires 3.84T, has 90.96G available.\n",
+    );
+    assert!(
+        told.main().title.starts_with("The program needs"),
+        "{told:?}"
+    );
+    let (_, told) = first("ValueError: x\n  exitcode : -9 (pid: 4242)\n");
+    assert!(!told.main().is_said, "{told:?}");
+}
+
+/// At a limit, figures that only round to it are not certain.
+#[test]
+fn a_limit_is_certain_only_if_it_is_exceeded() {
+    let error = |wanted: &str| {
+        format!(
+            "CUDA out of memory. Tried to allocate {wanted}. GPU 0 has a total capacity of 79.10 GiB of which 60.00 GiB is free. 10.00 GiB \
+             allowed; Of the allocated memory 8.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.\n"
+        )
+    };
+    assert_eq!(first(&error("1.00 GiB")).1.main().how_sure(), "likely");
+    let (_, told) = first(&error("1.10 GiB"));
+    assert_eq!(
+        told.main().how_sure(),
+        "certain: it follows from the figures"
+    );
 }
 
 /// What neither belongs to PyTorch nor is free may be this process's own.

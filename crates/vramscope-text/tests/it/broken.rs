@@ -1,6 +1,7 @@
 //! Texts that are cut, wrapped, prefixed and doubled give the same or less, never something else.
 
 use std::io::Write as _;
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -181,6 +182,23 @@ fn long_texts_find_all_and_keep_little() {
     let expected: Vec<_> = (1..=8).map(|rank| rank * 20_001).collect();
     assert_eq!(lines, expected);
     assert_eq!(reading.lines, 8 * 20_001);
+}
+
+/// Words of tables without a table cost no more than a line each: the time grows as the text does.
+#[test]
+fn many_words_of_tables_are_read_in_time() {
+    let one = "| Persistence-M |\n".repeat(60_000);
+    let many = format!("{}|\n{}", "| Persistence-M ".repeat(60), "|\n".repeat(399)).repeat(600);
+    let logs = "GiB(".repeat(250_000);
+    let start = Instant::now();
+    for text in [one, many, logs] {
+        assert!(read(text.as_bytes()).records.is_empty());
+    }
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 /// A long log with two errors, compressed.
