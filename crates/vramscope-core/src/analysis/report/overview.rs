@@ -325,23 +325,25 @@ pub fn overview(device: Device<'_>, limit: usize) -> Overview {
         causes: Vec::new(),
     };
     overview.causes = causes(device, &overview);
-    // Where something else is the cause, joining free memory serves one request, and a later one fails.
     if !overview.causes.first().is_some_and(Cause::is_of_pieces) {
-        let failed = |finding: &&mut Finding| finding.kind == FindingKind::OutOfMemory;
-        let failed = overview.findings.iter_mut().filter(failed);
-        let of_failed = overview
-            .causes
-            .iter_mut()
-            .filter(|cause| cause.from.is_none());
-        let settings = failed.map(|finding| &mut finding.setting);
-        for setting in settings.chain(of_failed.map(|cause| &mut cause.setting)) {
-            *setting = None;
-        }
+        leave_settings(&mut overview);
     }
     if overview.causes.first().is_some_and(Cause::piles_up) {
         take_back(&mut overview.findings);
     }
     overview
+}
+
+/// Removes the settings that join free memory. Where something else is the cause, they serve one request, and a later one fails.
+fn leave_settings(overview: &mut Overview) {
+    let failed = |finding: &&mut Finding| finding.kind == FindingKind::OutOfMemory;
+    let failed = overview.findings.iter_mut().filter(failed);
+    let of_failed = overview.causes.iter_mut();
+    let of_failed = of_failed.filter(|cause| cause.from.is_none());
+    let settings = failed.map(|finding| &mut finding.setting);
+    for setting in settings.chain(of_failed.map(|cause| &mut cause.setting)) {
+        *setting = None;
+    }
 }
 
 /// Removes findings that contradict a cause of piled-up memory: by the rules of steps it is not growth, and yet it
