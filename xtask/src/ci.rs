@@ -84,24 +84,15 @@ fn documentation() -> Result<()> {
 /// Checks that what only reads compiles for Windows and macOS. Nothing is linked, so that their C compilers are not needed.
 fn other_systems() -> Result<()> {
     for target in ["x86_64-pc-windows-gnu", "aarch64-apple-darwin"] {
-        let mut rustup = Command::new("rustup");
-        if output(rustup.args(["target", "add", target])).is_none() {
-            println!(
-                "not checked for {target}: rustup is not there, or cannot download its standard library"
-            );
+        if output(Command::new("rustup").args(["target", "add", target])).is_none() {
+            println!("not checked for {target}: rustup has no standard library for it here");
             continue;
         }
+        let name = target.replace('-', "_");
+        let tools = ["CC", "AR"].map(|tool| (format!("{tool}_{name}"), "true"));
         let mut check = cargo();
-        check.args(["check", "--target", target]);
-        check.args([
-            "--package",
-            "vramscope-cli",
-            "--package",
-            "vramscope-python",
-        ]);
-        for tool in ["CC", "AR"] {
-            check.env(format!("{tool}_{}", target.replace('-', "_")), "true");
-        }
+        check.args(["check", "--target", target]).envs(tools);
+        check.args(["-p", "vramscope-cli", "-p", "vramscope-python"]);
         run_command(check.env("RUSTFLAGS", "-Dwarnings"))?;
     }
     Ok(())
