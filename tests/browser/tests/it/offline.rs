@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use vramscope_browser_tests::page_folder;
 
@@ -85,4 +86,31 @@ fn what_vramscope_view_serves_is_not_kept() {
     let kept = "navigator.serviceWorker.getRegistrations().then(all => all.length)";
     assert_eq!(open.page.eval(kept).unwrap(), 0);
     open.check_quiet();
+}
+
+#[test]
+fn a_version_that_a_host_is_putting_in_place_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&page_folder(), folder.path());
+    let script = folder.path().join("offline.js");
+    let text = fs::read_to_string(&script).unwrap();
+    fs::write(&script, text.replace("[\"app-", "[\"app-newer-")).unwrap();
+    let mut open = open_in(folder.path(), "viewer.js");
+    let url = on_host(&open);
+    open.page.goto(&url).unwrap();
+    open.wait_until_up();
+    let deadline = Instant::now() + PATIENCE;
+    while !open
+        .server
+        .requests()
+        .iter()
+        .any(|path| path == "/offline.js")
+    {
+        assert!(Instant::now() < deadline, "no worker was asked for");
+        open.page.pause(Duration::from_millis(50)).unwrap();
+    }
+    let gone = "navigator.serviceWorker.getRegistration().then(kept => !kept)";
+    open.page.wait_for(gone, PATIENCE).unwrap();
+    let index = "caches.match(location.href).then(kept => !kept)";
+    assert_eq!(open.page.eval(index).unwrap(), true);
 }
