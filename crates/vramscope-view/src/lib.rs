@@ -59,7 +59,6 @@ mod line_labels;
 pub mod map;
 pub mod marks;
 pub mod moment_facts;
-pub mod one_file;
 pub mod oom_marks;
 pub mod reserved;
 pub mod restacked;
@@ -77,6 +76,7 @@ pub mod line_facts;
 
 pub mod header;
 pub mod lines;
+pub mod one_file;
 
 pub mod flame;
 pub mod fleet;
