@@ -135,8 +135,8 @@ pub(crate) fn wheel_in(folder: &Path) -> Result<PathBuf> {
     files_under(folder)?.pop().context("maturin wrote no wheel")
 }
 
-/// The environment with the tools.
-fn tools() -> Result<PathBuf> {
+/// The environment with the tools, installed if they are missing.
+pub(crate) fn tools() -> Result<PathBuf> {
     let folder = target_dir().join("python/tools");
     let list = root().join("tests/python/requirements.txt");
     let tools = "maturin, pytest, mypy, pyright, pyarrow, pandas, polars, DuckDB, Sphinx, MkDocs and anywidget";

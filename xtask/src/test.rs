@@ -4,9 +4,9 @@ use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread::available_parallelism;
+use std::thread;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::Args;
 
 use crate::book;
@@ -51,8 +51,8 @@ pub(crate) struct Options {
     pub(crate) all: bool,
 }
 
-/// Runs all tests in one go, those in the browser beside the others, then the examples in the documentation, those of
-/// the Python package, the book's build and some attacks.
+/// Runs all tests in one go, those in the browser beside the others. Then the tests of the Python package and the book's
+/// build, beside the examples in the documentation and some attacks.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.no_browser {
         println!("without the page the Python package is not tested: `cargo xtask python` does");
@@ -72,7 +72,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         consumers::prepare_for_browser();
     }
+    // Fetched while the compiler works. What is missing then is reported by the tests that want it.
+    let tools = thread::spawn(|| drop(python::tools()));
     build(Some(&page))?;
+    drop(tools.join());
     let program = built("vramscope");
     let mut all = tests(true);
     all.env("CHROME", chromium)
@@ -83,10 +86,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Without nextest there is no report, and an earlier one is out of date.
     drop(fs::remove_file(report()));
     run_command(&mut all)?;
-    examples(Some(&page))?;
-    python::test(&program)?;
-    book::build(&page, &target_dir().join("book"))?;
-    torment::in_tests(&program, if options.all { 60 } else { 20 })?;
+    thread::scope(|scope| {
+        let python = scope.spawn(|| {
+            python::test(&program)?;
+            book::build(&page, &target_dir().join("book"))
+        });
+        examples(Some(&page))?;
+        torment::in_tests(&program, if options.all { 60 } else { 20 })?;
+        python
+            .join()
+            .map_err(|_| anyhow!("a panic in the tests of the Python package"))?
+    })?;
     if options.all {
         recipes::RECIPES.test(&program)?;
         recipes::RECORDINGS.test(&program)?;
@@ -162,10 +172,9 @@ fn tests(in_browser: bool) -> Command {
     if output(cargo().args(["nextest", "--version"])).is_some() {
         command.args(["nextest", "run", "--workspace"]);
         if in_browser {
-            // These tests wait for the browser about half of the time.
-            let cores = available_parallelism().map_or(1, NonZero::get);
-            let threads = cores + cores.div_ceil(2);
-            command.arg(format!("--test-threads={threads}"));
+            // The tests in the browser wait for it about half of the time.
+            let cores = thread::available_parallelism().map_or(1, NonZero::get);
+            command.arg(format!("--test-threads={}", 2 * cores));
         } else {
             command.arg(format!("--filterset=not package({BROWSER_TESTS})"));
         }
