@@ -125,6 +125,7 @@ impl Cause {
     #[must_use]
     pub fn how_sure(&self) -> &'static str {
         match self.sure {
+            _ if self.class == Class::Unknown => "the text does not say",
             Sure::Certain if self.is_said => "certain: the text says so",
             sure => sure.word(),
         }
@@ -283,6 +284,8 @@ fn of_failure(failure: &Failure) -> Vec<Cause> {
         Form::Xla => xla::causes(failure),
         Form::VllmCache => vec![serve::vllm_cache()],
         Form::SglangCache => vec![serve::sglang_cache()],
+        Form::SglangPool => vec![serve::sglang_pool(failure)],
+        Form::SglangPages => vec![serve::sglang_pages(failure)],
         Form::VllmLength => vec![serve::length(failure)],
         Form::VllmStart => serve::start(failure),
         Form::VllmProfile => vec![serve::profile(failure)],

@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Command,
 }
 
-const NEEDLES: [(&str, Kind); 105] = [
+const NEEDLES: [(&str, Kind); 107] = [
     ("out of memory", Kind::Failure),
     // For errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
@@ -58,6 +58,7 @@ const NEEDLES: [(&str, Kind); 105] = [
     ("is smaller than requested bytes of", Kind::Failure),
     ("RESOURCE_EXHAUSTED", Kind::Xla),
     ("Attempting to reserve", Kind::Xla),
+    ("Attempting to allocate", Kind::Xla),
     ("Out of memory while trying", Kind::Xla),
     // For errors whose first words are broken.
     ("memory while trying to allocate", Kind::Xla),
@@ -78,6 +79,7 @@ const NEEDLES: [(&str, Kind); 105] = [
     ("pinned host memory", Kind::Host),
     ("CPU memory allocation failed", Kind::Host),
     ("DefaultCPUAllocator", Kind::Host),
+    ("cpu_buffer_type_alloc_buffer", Kind::Host),
     ("you tried to allocate", Kind::Host),
     ("Buy new RAM", Kind::Host),
     ("bad_alloc", Kind::Host),

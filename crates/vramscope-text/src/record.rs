@@ -135,6 +135,10 @@ pub enum Form {
     Other,
     /// SGLang before it serves: its own share is used up.
     SglangCache,
+    /// SGLang while it serves: what it set aside at its start for tokens or requests is used up.
+    SglangPool,
+    /// SGLang while it serves: it found no room for tokens, though it counts enough.
+    SglangPages,
     /// vLLM before it serves: its own share is used up.
     VllmCache,
     /// vLLM before it serves: one request of full length needs more cache than there is.

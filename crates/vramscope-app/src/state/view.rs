@@ -345,6 +345,11 @@ impl DeviceView {
 
     /// Fits the view to what is pinned, as far as this picture shows it; once that is known, if it is not yet.
     fn fit_pin(&mut self, axis: Axis, bounds: &Bounds) {
+        // What was clicked is meant, not what was pinned before.
+        if self.clicked.is_some() {
+            self.wants_fit = true;
+            return;
+        }
         let here = (self.picture, self.axis);
         self.region = match (&self.pin, &self.details) {
             (Some(Pin::Allocation(_)), Some(details)) => {
@@ -369,8 +374,7 @@ impl DeviceView {
             }
             _ => self.region,
         };
-        let is_awaited = self.clicked.is_some() || self.pinned().is_some();
-        self.wants_fit = is_awaited && self.details.is_none();
+        self.wants_fit = self.pinned().is_some() && self.details.is_none();
     }
 
     /// The pinned allocation.

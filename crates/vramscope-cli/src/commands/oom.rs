@@ -7,9 +7,7 @@ use clap::Args;
 use vramscope_core::analysis::memory::capture::AllocatorKind;
 use vramscope_core::analysis::memory::releases::{ReleaseCause, Releases, releases};
 use vramscope_core::analysis::memory::settings::AllocatorConfig;
-use vramscope_core::analysis::report::findings::{
-    FailedRequest, Finding, FindingKind, helpful, origin,
-};
+use vramscope_core::analysis::report::findings::{FailedRequest, helpful, origin};
 use vramscope_core::analysis::report::overview::{SegmentsKnown, overview};
 use vramscope_core::ids::{EventId, StackId};
 use vramscope_core::model::Profile;
@@ -248,9 +246,7 @@ enum Advice {
 fn advise(part: &mut Part, device: &Device<'_>) -> Advice {
     let mut overview = overview(**device, 0);
     let Some(concluded) = concluded(**device) else {
-        let failed = |finding: &&Finding| finding.kind == FindingKind::OutOfMemory;
-        let failed = overview.findings.iter().find(failed);
-        return match failed.and_then(|finding| finding.setting.as_ref()) {
+        return match overview.setting_for_failure() {
             Some(_) => Advice::Each,
             None => Advice::None,
         };

@@ -1,4 +1,4 @@
-//! Causes of failures of vLLM and SGLang before they serve, which result from their own calculations.
+//! Causes of failures of vLLM and SGLang that result from their own calculations.
 
 use vramscope_core::analysis::report::findings::{Verdict, sentences};
 use vramscope_core::units::Bytes;
@@ -31,6 +31,34 @@ pub(super) fn sglang_cache() -> Cause {
                 .to_owned(),
         ],
         ..no_cache("SGLang")
+    }
+}
+
+pub(super) fn sglang_pool(failure: &Failure) -> Cause {
+    Cause {
+        seen: "SGLang divides the memory that it may use when it starts, and serves within that. The device's memory did not run out."
+            .to_owned(),
+        to_try: vec![
+            "Lower --max-running-requests, so that fewer requests share the cache; or give it more: a higher --mem-fraction-static if \
+             nothing else needs the device, --kv-cache-dtype fp8_e5m2, more GPUs (--tp)."
+                .to_owned(),
+        ],
+        ..Cause::new(Class::Limit, Sure::Certain, Verdict::Limit, failure.words.clone()).said()
+    }
+}
+
+/// SGLang gives out its cache by pages: tokens may be free, but no page. Some of its versions also counted wrongly.
+pub(super) fn sglang_pages(failure: &Failure) -> Cause {
+    Cause {
+        to_try: vec![
+            "Lower --max-running-requests, or use a smaller --page-size; look for the message among SGLang's issues, since some versions \
+             counted wrongly."
+                .to_owned(),
+        ],
+        ..Cause::unknown(
+            &failure.words,
+            "SGLang gives out its cache by whole pages, so tokens may be free where no page is. The device's memory did not run out.",
+        )
     }
 }
 

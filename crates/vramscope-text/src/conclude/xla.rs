@@ -5,7 +5,7 @@ use vramscope_core::units::Bytes;
 
 use super::{Cause, Class, NO_DEVICE_HAS, Sure};
 use crate::figure::Figure;
-use crate::forms::xla::WHOLE_PROGRAM;
+use crate::forms::xla::{ONE_REQUEST, WHOLE_PROGRAM};
 use crate::record::Failure;
 
 pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
@@ -36,9 +36,12 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
         }
     } else if let Some(free) = &failure.free {
         let free = Bytes(free.bytes);
-        let title = format!(
-            "The program needs {wanted} at once, and {free} were free; the text does not say who had the rest"
-        );
+        let needs = match failure.words == ONE_REQUEST {
+            true => format!("One array of {wanted} was asked for"),
+            false => format!("The program needs {wanted} at once"),
+        };
+        let title =
+            format!("{needs}, and {free} were free; the text does not say who had the rest");
         too_much(failure, Sure::Possible, title)
     } else {
         of_gpu(failure, needed)

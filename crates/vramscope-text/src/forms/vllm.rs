@@ -1,4 +1,4 @@
-//! Errors of vLLM and SGLang before they serve, which result from their own calculations.
+//! Errors of vLLM and SGLang that result from their own calculations.
 
 use vramscope_core::units::Count;
 
@@ -15,6 +15,8 @@ pub(crate) fn find(text: &[u8]) -> Option<Found> {
         find_cache(text),
         find_profile(text),
         find_sglang(text),
+        find_sglang_tokens(text),
+        find_sglang_slots(text),
     ]
     .into_iter()
     .flatten()
@@ -45,6 +47,38 @@ fn find_sglang(text: &[u8]) -> Option<Found> {
     let cursor = Cursor::behind(text, HEAD)?;
     let mut failure = Failure::new(Api::Other, Form::SglangCache);
     failure.words = "no memory is left for the KV cache".to_owned();
+    Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
+}
+
+/// SGLang while it serves: `Decode out of memory. Try to lower your batch size. Try to allocate 168 tokens. Available tokens:
+/// 32`, in earlier versions spelt `Avaliable`.
+fn find_sglang_tokens(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "outofmemory.Trytoloweryourbatchsize.Trytoallocate";
+    let mut cursor = Cursor::behind(text, HEAD)?;
+    let start = cursor.at - HEAD.len();
+    let wanted = cursor.number()?;
+    cursor.eat("tokens.")?;
+    cursor.any(&["Availabletokens:", "Avaliabletokens:"])?;
+    let room = cursor.number()?;
+    let form = match room < wanted {
+        true => Form::SglangPool,
+        false => Form::SglangPages,
+    };
+    let mut failure = Failure::new(Api::Other, form);
+    failure.words = format!(
+        "Room for {} tokens was asked for, and the KV cache had room for {}",
+        Count(wanted),
+        Count(room)
+    );
+    Some(Found::up_to(&cursor, start, failure))
+}
+
+/// SGLang while it serves: `alloc_req_slots runs out of memory. Please set a smaller number for --max-running-requests.`
+fn find_sglang_slots(text: &[u8]) -> Option<Found> {
+    const HEAD: &str = "alloc_req_slotsrunsoutofmemory.Please";
+    let cursor = Cursor::behind(text, HEAD)?;
+    let mut failure = Failure::new(Api::Other, Form::SglangPool);
+    failure.words = "No slot for another request was free".to_owned();
     Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
 }
 

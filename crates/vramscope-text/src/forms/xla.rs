@@ -105,14 +105,21 @@ pub(crate) fn find_gpu(text: &[u8]) -> Option<Found> {
     })
 }
 
-/// JAX on TPUs: `Attempting to reserve 3.49G at the bottom of memory. That was not possible. There are 2.82G free, …`
+/// On TPUs: `Attempting to reserve 3.49G at the bottom of memory. That was not possible. There are 2.82G free, …` for a
+/// program, and for one array `Attempting to allocate 4.39G. That was not possible. There are 2.30G free.`
 pub(crate) fn find_reserve(text: &[u8]) -> Option<Found> {
-    const HEAD: &str = "Attemptingtoreserve";
+    const HEAD: &str = "Attemptingto";
     let mut cursor = Cursor::behind(text, HEAD)?;
     let start = cursor.at - HEAD.len();
     let mut failure = Failure::new(Api::Tpu, Form::Xla);
+    if cursor.eat("allocate").is_some() {
+        ONE_REQUEST.clone_into(&mut failure.words);
+    } else {
+        cursor.eat("reserve")?;
+    }
     failure.requested = Some(cursor.short_figure()?);
-    cursor.eat("atthebottomofmemory.Thatwasnotpossible.Thereare")?;
+    let _where = cursor.eat("atthebottomofmemory");
+    cursor.eat(".Thatwasnotpossible.Thereare")?;
     failure.free = Some(cursor.short_figure()?);
     cursor.eat("free")?;
     Some(Found::up_to(&cursor, start, failure))

@@ -362,6 +362,11 @@ fn errors_of_tensorflow_jax_and_comfyui_are_read() {
             (TooMuchLive, Some(18 << 30), Some(15 << 30)),
         ),
         (
+            "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 129.50M. That was not \
+             possible. There are 78.17M free.; (0x0x0_HBM0)\n",
+            (TooMuchLive, Some(259 << 19), Some(81_967_185)),
+        ),
+        (
             "torch.OutOfMemoryError: Allocation on device \n\nGot an OOM, unloading all loaded models.\n",
             (Unknown, None, None),
         ),
@@ -399,6 +404,24 @@ fn errors_of_other_frameworks_are_read() {
             (Limit, None, None),
         ),
         (
+            "RuntimeError: Prefill out of memory. Try to lower your batch size.\nTry to allocate 2048 tokens.\nAvaliable tokens: 148\n",
+            (Limit, None, None),
+        ),
+        (
+            "Decode out of memory. Try to lower your batch size.\nTry to allocate 168 tokens.\nAvailable tokens: 3200 (available_size=3200 + \
+             evictable_size=0)\n",
+            (Unknown, None, None),
+        ),
+        (
+            "RuntimeError: alloc_req_slots runs out of memory. Please set a smaller number for `--max-running-requests`. \
+             self.req_to_token_pool.available_size()=1, num_reqs=2,\n",
+            (Limit, None, None),
+        ),
+        (
+            "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCCachingHostAllocator.cpp line=278 error=2 : out of memory\n",
+            (Unknown, None, None),
+        ),
+        (
             "Out of memory error on GPU 0. Cannot allocate 512.000000MB memory on GPU 0, 7.9GB memory has been allocated and available memory is \
              only 143.0MB.\n",
             // Whoever has the rest: Paddle subtracts what is available from the device.
@@ -418,6 +441,7 @@ fn errors_of_other_frameworks_are_read() {
 #[test]
 fn host_errors_have_their_names() {
     for text in [
+        "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 84940832\n",
         "slurmstepd: error: Detected 1 oom_kill event in StepId=1234.0. Some of the step tasks have been OOM Killed.\n",
         "srun: error: node1: task 0: Out Of Memory\n",
         "State: OUT_OF_MEMORY (exit code 0)\n",
@@ -914,4 +938,25 @@ fn further_refusals_are_read() {
             (HostMemory, Some(8_055_160_832), None),
         ),
     ]);
+}
+
+#[test]
+fn a_buffer_of_the_cpu_has_its_size() {
+    let text = "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 84940832\n\
+                ggml_gallocr_reserve_n: failed to allocate CPU buffer of size 84940800\n";
+    let reading = read(text.as_bytes());
+    let [record] = &reading.records[..] else {
+        panic!("{:?}", reading.records);
+    };
+    let requested = record.request().0.map(|figure| figure.bytes);
+    assert_eq!(requested, Some(84_940_832));
+}
+
+/// torch before 1.5 prints a check's failure before the error.
+#[test]
+fn a_check_and_its_error_are_one() {
+    let text = "THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCStorage.cu line=58 error=2 : out of memory\n\
+                Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    net.cuda()\n\
+                RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58\n";
+    assert_eq!(read(text.as_bytes()).records.len(), 1);
 }

@@ -76,6 +76,21 @@ fn a_double_click_may_come_before_the_answer_to_the_first() {
     assert!(page.view().region.x_max < before.x_max / 2.0);
 }
 
+/// What was pinned before stays where it is until the answer comes.
+#[test]
+fn a_double_click_is_about_what_was_clicked() {
+    let mut page = Page::with_file();
+    page.act(Action::Pin(AllocationId(7)));
+    page.answer(details(7));
+    let before = page.view().region;
+    page.click();
+    page.go(Navigation::FitPinned);
+    assert_eq!(page.view().region, before);
+    page.hover(HitOn::Several(vramscope_protocol::Composition::default()));
+    assert!(matches!(page.view().pin, Some(Pin::Group(_))));
+    assert!(page.view().region.x_max - page.view().region.x_min < before.x_max / 2.0);
+}
+
 #[test]
 fn a_chosen_event_is_pinned_and_follows_the_cursor() {
     let mut page = Page::with_file();

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::causes::{Cause, CauseClass, causes, conclude};
 use super::findings::{
-    FailedRequest, Finding, FindingKind, FindingTable, Material, findings, site_table,
+    FailedRequest, Finding, FindingKind, FindingTable, Material, SettingAdvice, findings,
+    site_table,
 };
 use super::peak_roles::PeakRoles;
 use crate::Snapshot;
@@ -228,11 +229,16 @@ impl Overview {
     /// later one fail.
     #[must_use]
     pub fn advises_setting(&self) -> bool {
-        self.findings.iter().any(|finding| {
-            let setting = finding.setting.as_ref();
-            finding.kind == FindingKind::OutOfMemory
-                && setting.is_some_and(|it| it.replayed.is_some())
-        })
+        self.setting_for_failure()
+            .is_some_and(|it| it.replayed.is_some())
+    }
+
+    /// The setting that may help where a request failed; with replays, the one that does.
+    #[must_use]
+    pub fn setting_for_failure(&self) -> Option<&SettingAdvice> {
+        let findings = self.findings.iter();
+        let mut failed = findings.filter(|finding| finding.kind == FindingKind::OutOfMemory);
+        failed.find_map(|finding| finding.setting.as_ref())
     }
 
     /// The reserved memory at the special moments, equal ones merged; without a trace, at the dump only. Empty if the
