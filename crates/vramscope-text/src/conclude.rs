@@ -243,6 +243,8 @@ fn advise(cause: &mut Cause, record: &Record) {
     }
     let is_wanted = match cause.class {
         Class::TooMuchLive => true,
+        // Its device has memory left.
+        Class::Unknown if is_of(record, Form::SglangPages) => false,
         Class::Unknown => is_server(record) || is_of(record, Form::Other),
         Class::RequestTooLarge => is_of(record, Form::Ggml),
         _ => false,
