@@ -174,7 +174,8 @@ fn tests(in_browser: bool) -> Command {
         if in_browser {
             // The tests in the browser wait for it about half of the time.
             let cores = thread::available_parallelism().map_or(1, NonZero::get);
-            command.arg(format!("--test-threads={}", 2 * cores));
+            let threads = cores + cores.div_ceil(2);
+            command.arg(format!("--test-threads={threads}"));
         } else {
             command.arg(format!("--filterset=not package({BROWSER_TESTS})"));
         }
