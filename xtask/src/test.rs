@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::Args;
 
 use crate::book;
@@ -51,8 +51,8 @@ pub(crate) struct Options {
     pub(crate) all: bool,
 }
 
-/// Runs all tests in one go, those in the browser beside the others. Then the tests of the Python package and the book's
-/// build, beside the examples in the documentation and some attacks.
+/// Runs all tests in one go, those in the browser beside the others. Then the examples in the documentation beside the
+/// tests of the Python package, the book's build and some attacks.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.no_browser {
         println!("without the page the Python package is not tested: `cargo xtask python` does");
@@ -74,8 +74,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     // Fetched while the compiler works. What is missing then is reported by the tests that want it.
     let tools = thread::spawn(|| drop(python::tools()));
-    build(Some(&page))?;
+    let is_built = build(Some(&page));
     drop(tools.join());
+    is_built?;
     let program = built("vramscope");
     let mut all = tests(true);
     all.env("CHROME", chromium)
@@ -86,17 +87,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Without nextest there is no report, and an earlier one is out of date.
     drop(fs::remove_file(report()));
     run_command(&mut all)?;
-    thread::scope(|scope| {
-        let python = scope.spawn(|| {
-            python::test(&program)?;
-            book::build(&page, &target_dir().join("book"))
-        });
-        examples(Some(&page))?;
-        torment::in_tests(&program, if options.all { 60 } else { 20 })?;
-        python
-            .join()
-            .map_err(|_| anyhow!("a panic in the tests of the Python package"))?
-    })?;
+    let (of_docs, of_python) = thread::scope(|scope| {
+        let of_docs = scope.spawn(|| examples(Some(&page)));
+        let of_python = python::test(&program);
+        (of_docs.join(), of_python)
+    });
+    of_python?;
+    of_docs.expect("no panic in the tests of the documentation")?;
+    book::build(&page, &target_dir().join("book"))?;
+    torment::in_tests(&program, if options.all { 60 } else { 20 })?;
     if options.all {
         recipes::RECIPES.test(&program)?;
         recipes::RECORDINGS.test(&program)?;

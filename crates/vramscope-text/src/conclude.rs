@@ -124,8 +124,10 @@ impl Cause {
     /// The certainty in words.
     #[must_use]
     pub fn how_sure(&self) -> &'static str {
+        if self.class == Class::Unknown {
+            return "the text does not say";
+        }
         match self.sure {
-            _ if self.class == Class::Unknown => "the text does not say",
             Sure::Certain if self.is_said => "certain: the text says so",
             sure => sure.word(),
         }
@@ -287,6 +289,7 @@ fn of_failure(failure: &Failure) -> Vec<Cause> {
         Form::VllmCache => vec![serve::vllm_cache()],
         Form::SglangCache => vec![serve::sglang_cache()],
         Form::SglangPool => vec![serve::sglang_pool(failure)],
+        Form::SglangSlots => vec![serve::sglang_slots(failure)],
         Form::SglangPages => vec![serve::sglang_pages(failure)],
         Form::VllmLength => vec![serve::length(failure)],
         Form::VllmStart => serve::start(failure),

@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Command,
 }
 
-const NEEDLES: [(&str, Kind); 107] = [
+const NEEDLES: [(&str, Kind); 108] = [
     ("out of memory", Kind::Failure),
     // For errors whose first words are broken.
     ("Tried to allocate", Kind::Failure),
@@ -54,6 +54,7 @@ const NEEDLES: [(&str, Kind); 107] = [
     ("max seq len (", Kind::Failure),
     ("Not enough memory. Please try to", Kind::Failure),
     ("Out of memory error on GPU", Kind::Failure),
+    ("Try to lower your batch size", Kind::Failure),
     ("for requested buffer of size", Kind::Failure),
     ("is smaller than requested bytes of", Kind::Failure),
     ("RESOURCE_EXHAUSTED", Kind::Xla),

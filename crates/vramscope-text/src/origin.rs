@@ -52,7 +52,9 @@ pub(crate) fn framework(
             Form::VllmCache | Form::VllmLength | Form::VllmStart | Form::VllmProfile => {
                 Some(Framework::Vllm)
             }
-            Form::SglangCache | Form::SglangPool | Form::SglangPages => Some(Framework::Sglang),
+            Form::SglangCache | Form::SglangPool | Form::SglangSlots | Form::SglangPages => {
+                Some(Framework::Sglang)
+            }
             _ => of_words(&failure.words),
         },
         Report::Host(_) => None,

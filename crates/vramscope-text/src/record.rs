@@ -135,9 +135,11 @@ pub enum Form {
     Other,
     /// SGLang before it serves: its own share is used up.
     SglangCache,
-    /// SGLang while it serves: what it set aside at its start for tokens or requests is used up.
+    /// SGLang while it serves: the KV cache that it set aside at its start is used up.
     SglangPool,
-    /// SGLang while it serves: it found no room for tokens, though it counts enough.
+    /// SGLang while it serves: its slots for requests do not suffice.
+    SglangSlots,
+    /// SGLang while it serves: it found no room for tokens, though it may count enough.
     SglangPages,
     /// vLLM before it serves: its own share is used up.
     VllmCache,

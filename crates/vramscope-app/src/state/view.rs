@@ -533,11 +533,13 @@ impl DeviceView {
             self.details = None;
         }
         self.wants_fit = false;
+        self.clicked = None;
     }
 
     /// Clears the pin, or else the cursor, or else the selection. A click on a thing set the cursor too, which goes with
     /// it. An event is pinned where the cursor is, which stays: else a list of events would jump away.
     pub(super) fn let_go(&mut self) {
+        self.clicked = None;
         if let Some(pin) = self.pin.clone() {
             self.set_pin(None);
             if pin != Pin::Event {

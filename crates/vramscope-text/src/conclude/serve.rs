@@ -47,6 +47,20 @@ pub(super) fn sglang_pool(failure: &Failure) -> Cause {
     }
 }
 
+pub(super) fn sglang_slots(failure: &Failure) -> Cause {
+    Cause {
+        seen: "SGLang sets its slots aside when it starts. The device's memory did not run out."
+            .to_owned(),
+        to_try: vec!["A smaller --max-running-requests, as the message says.".to_owned()],
+        ..Cause::new(
+            Class::Limit,
+            Sure::Likely,
+            Verdict::Limit,
+            failure.words.clone(),
+        )
+    }
+}
+
 /// SGLang gives out its cache by pages: tokens may be free, but no page. Some of its versions also counted wrongly.
 pub(super) fn sglang_pages(failure: &Failure) -> Cause {
     Cause {

@@ -34,10 +34,14 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
             seen: String::new(),
             ..Cause::new(Class::RequestTooLarge, Sure::Certain, verdict, title)
         }
-    } else if let Some(free) = &failure.free {
+    } else if let Some(free) = failure
+        .free
+        .as_ref()
+        .filter(|it| it.least() < needed.most())
+    {
         let free = Bytes(free.bytes);
         let needs = match failure.words == ONE_REQUEST {
-            true => format!("One array of {wanted} was asked for"),
+            true => format!("{wanted} were asked for in one piece"),
             false => format!("The program needs {wanted} at once"),
         };
         let title =

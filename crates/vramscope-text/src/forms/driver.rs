@@ -11,7 +11,7 @@ use crate::record::{Api, Failure, Form};
 pub(crate) const GOT_AN_OOM: &str = "Got an OOM";
 
 /// Errors of drivers and their libraries, without white space, and the interface they belong to.
-const ERRORS: [(&str, Api, &str); 24] = [
+const ERRORS: [(&str, Api, &str); 23] = [
     (
         "CUDAerror:outofmemory",
         Api::Cuda,
@@ -29,12 +29,6 @@ const ERRORS: [(&str, Api, &str); 24] = [
     ),
     (
         "cudaruntimeerr(2):outofmemory",
-        Api::Cuda,
-        "cuda runtime error (2): out of memory",
-    ),
-    // `THCudaCheck FAIL file=… line=278 error=2 : out of memory`, before the error itself
-    (
-        "error=2:outofmemory",
         Api::Cuda,
         "cuda runtime error (2): out of memory",
     ),

@@ -114,11 +114,12 @@ fn find_allocation(line: &[u8], compact: &[u8], after: &[u8]) -> Option<(usize, 
             return Some((0, HostFailure::new(kind, requested)));
         }
     }
-    // llama.cpp; newer versions print the size with a later message only.
+    // llama.cpp
     if has("cpu_buffer_type_alloc_buffer:failedtoallocatebuffer") {
         let behind = Cursor::behind(compact, "failedtoallocatebufferofsize");
         let requested = behind.and_then(|mut cursor| whole_number(&mut cursor, after));
-        return Some((0, HostFailure::new(HostKind::Allocation, requested)));
+        let at = at("cpu_buffer_type_alloc_buffer");
+        return Some((at, HostFailure::new(HostKind::Allocation, requested)));
     }
     if has("bytesonhost:") && has("failedtoalloc") {
         return Some((0, of(HostKind::Pinned, "failedtoalloc")));

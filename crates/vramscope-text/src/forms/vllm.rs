@@ -51,34 +51,36 @@ fn find_sglang(text: &[u8]) -> Option<Found> {
 }
 
 /// SGLang while it serves: `Decode out of memory. Try to lower your batch size. Try to allocate 168 tokens. Available tokens:
-/// 32`, in earlier versions spelt `Avaliable`.
+/// 32 (available_size=32 + evictable_size=0)`. Earlier versions have other text behind the figure, which may begin with a digit.
 fn find_sglang_tokens(text: &[u8]) -> Option<Found> {
-    const HEAD: &str = "outofmemory.Trytoloweryourbatchsize.Trytoallocate";
+    const HEAD: &str = "Trytoloweryourbatchsize.Trytoallocate";
     let mut cursor = Cursor::behind(text, HEAD)?;
     let start = cursor.at - HEAD.len();
     let wanted = cursor.number()?;
     cursor.eat("tokens.")?;
-    cursor.any(&["Availabletokens:", "Avaliabletokens:"])?;
-    let room = cursor.number()?;
-    let form = match room < wanted {
-        true => Form::SglangPool,
-        false => Form::SglangPages,
-    };
-    let mut failure = Failure::new(Api::Other, form);
-    failure.words = format!(
-        "Room for {} tokens was asked for, and the KV cache had room for {}",
-        Count(wanted),
-        Count(room)
-    );
-    Some(Found::up_to(&cursor, start, failure))
+    let mut failure = Failure::new(Api::Other, Form::SglangPages);
+    failure.words = format!("No room in the KV cache for {} tokens", Count(wanted));
+    let end = cursor;
+    if cursor.eat("Availabletokens:").is_some()
+        && let Some(room) = cursor.number()
+        && cursor.eat("(").is_some()
+    {
+        if room < wanted {
+            failure.form = Form::SglangPool;
+        }
+        failure
+            .words
+            .push_str(&format!(", which counts {} free", Count(room)));
+    }
+    Some(Found::up_to(&end, start, failure))
 }
 
 /// SGLang while it serves: `alloc_req_slots runs out of memory. Please set a smaller number for --max-running-requests.`
 fn find_sglang_slots(text: &[u8]) -> Option<Found> {
     const HEAD: &str = "alloc_req_slotsrunsoutofmemory.Please";
     let cursor = Cursor::behind(text, HEAD)?;
-    let mut failure = Failure::new(Api::Other, Form::SglangPool);
-    failure.words = "No slot for another request was free".to_owned();
+    let mut failure = Failure::new(Api::Other, Form::SglangSlots);
+    failure.words = "SGLang had too few slots for the requests of a batch".to_owned();
     Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
 }
 

@@ -105,17 +105,20 @@ pub(crate) fn find_gpu(text: &[u8]) -> Option<Found> {
     })
 }
 
-/// On TPUs: `Attempting to reserve 3.49G at the bottom of memory. That was not possible. There are 2.82G free, …` for a
-/// program, and for one array `Attempting to allocate 4.39G. That was not possible. There are 2.30G free.`
+/// On TPUs: `Attempting to reserve 3.49G at the bottom of memory. That was not possible. There are 2.82G free, …` and
+/// `Attempting to allocate 4.39G. That was not possible. There are 2.30G free.`
 pub(crate) fn find_reserve(text: &[u8]) -> Option<Found> {
-    const HEAD: &str = "Attemptingto";
-    let mut cursor = Cursor::behind(text, HEAD)?;
-    let start = cursor.at - HEAD.len();
+    let heads = ["Attemptingtoreserve", "Attemptingtoallocate"];
+    let found = heads.iter().filter_map(|head| reserve(text, head));
+    found.min_by_key(|found| found.start)
+}
+
+fn reserve(text: &[u8], head: &str) -> Option<Found> {
+    let mut cursor = Cursor::behind(text, head)?;
+    let start = cursor.at - head.len();
     let mut failure = Failure::new(Api::Tpu, Form::Xla);
-    if cursor.eat("allocate").is_some() {
+    if head.ends_with("allocate") {
         ONE_REQUEST.clone_into(&mut failure.words);
-    } else {
-        cursor.eat("reserve")?;
     }
     failure.requested = Some(cursor.short_figure()?);
     let _where = cursor.eat("atthebottomofmemory");

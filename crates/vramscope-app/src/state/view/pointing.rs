@@ -16,6 +16,7 @@ impl DeviceView {
             axis: self.axis,
             picture,
         };
+        self.wants_fit = false;
         match self.hovered.clone().filter(|hit| click.is_at(hit)) {
             Some(hit) => self.act_on_hit(&hit, bounds),
             None => self.clicked = Some(click),
@@ -63,6 +64,7 @@ impl DeviceView {
         self.hovered = None;
         self.lit = None;
         self.clicked = None;
+        self.wants_fit = false;
     }
 
     /// The pixel of a pinned group whose allocations are not known yet.
