@@ -13,6 +13,8 @@ pub struct Click {
     /// The axis of that part.
     pub axis: Axis,
     pub picture: Picture,
+    /// Whether the view is to be fitted to what is there, as a double click asks.
+    pub wants_fit: bool,
 }
 
 impl Click {

@@ -346,8 +346,8 @@ impl DeviceView {
     /// Fits the view to what is pinned, as far as this picture shows it; once that is known, if it is not yet.
     fn fit_pin(&mut self, axis: Axis, bounds: &Bounds) {
         // What was clicked is meant, not what was pinned before.
-        if self.clicked.is_some() {
-            self.wants_fit = true;
+        if let Some(click) = &mut self.clicked {
+            click.wants_fit = true;
             return;
         }
         let here = (self.picture, self.axis);

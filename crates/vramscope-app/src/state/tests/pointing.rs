@@ -91,6 +91,34 @@ fn a_double_click_is_about_what_was_clicked() {
     assert!(page.view().region.x_max - page.view().region.x_min < before.x_max / 2.0);
 }
 
+/// So an answer that comes late, or never, takes nothing away.
+#[test]
+fn what_is_pinned_or_cleared_or_shown_later_ends_a_click() {
+    let later: [fn(&mut Page); 3] = [
+        |page| page.act(Action::Pin(AllocationId(8))),
+        |page| drop(page.key("Escape")),
+        |page| {
+            page.act(Action::View(ViewKind::Map));
+            page.act(Action::View(ViewKind::Timeline));
+        },
+    ];
+    for later in later {
+        let mut page = Page::with_file();
+        page.act(Action::Pin(AllocationId(7)));
+        page.answer(details(7));
+        page.click();
+        page.go(Navigation::FitPinned);
+        later(&mut page);
+        let (before, pinned) = (page.view().region, page.pinned());
+        page.hover(one(9));
+        assert_eq!((page.view().region, page.pinned()), (before, pinned));
+        page.click();
+        page.answer(details(9));
+        let now = (page.view().region, page.pinned());
+        assert_eq!(now, (before, Some(9)), "one click fits nothing");
+    }
+}
+
 #[test]
 fn a_chosen_event_is_pinned_and_follows_the_cursor() {
     let mut page = Page::with_file();

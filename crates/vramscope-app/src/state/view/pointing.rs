@@ -15,8 +15,8 @@ impl DeviceView {
             region: self.region,
             axis: self.axis,
             picture,
+            wants_fit: false,
         };
-        self.wants_fit = false;
         match self.hovered.clone().filter(|hit| click.is_at(hit)) {
             Some(hit) => self.act_on_hit(&hit, bounds),
             None => self.clicked = Some(click),
@@ -34,7 +34,6 @@ impl DeviceView {
                 facts: Some(facts),
             });
         }
-        let wants_fit = std::mem::take(&mut self.wants_fit);
         match &hit.on {
             HitOn::One(preview) => self.pin(preview.allocation),
             HitOn::Segment(segment) | HitOn::Free { segment, .. } => {
@@ -46,7 +45,7 @@ impl DeviceView {
             }
             HitOn::Nothing | HitOn::Unmapped { .. } => self.set_pin(None),
         }
-        if wants_fit {
+        if clicked.is_some_and(|click| click.wants_fit) {
             self.navigate(Navigation::FitPinned, self.axis, bounds);
         }
     }
@@ -64,7 +63,6 @@ impl DeviceView {
         self.hovered = None;
         self.lit = None;
         self.clicked = None;
-        self.wants_fit = false;
     }
 
     /// The pixel of a pinned group whose allocations are not known yet.
