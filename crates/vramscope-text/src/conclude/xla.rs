@@ -34,23 +34,26 @@ pub(super) fn causes(failure: &Failure) -> Vec<Cause> {
             seen: String::new(),
             ..Cause::new(Class::RequestTooLarge, Sure::Certain, verdict, title)
         }
-    } else if let Some(free) = failure
-        .free
-        .as_ref()
-        .filter(|it| it.least() < needed.most())
-    {
-        let free = Bytes(free.bytes);
-        let needs = match failure.words == ONE_REQUEST {
-            true => format!("{wanted} were asked for in one piece"),
-            false => format!("The program needs {wanted} at once"),
-        };
-        let title =
-            format!("{needs}, and {free} were free; the text does not say who had the rest");
-        too_much(failure, Sure::Possible, title)
+    } else if let Some(free) = &failure.free {
+        of_free(failure, needed, free)
     } else {
         of_gpu(failure, needed)
     };
     vec![cause]
+}
+
+/// The text says what was free, but not what the device has.
+fn of_free(failure: &Failure, needed: &Figure, free: &Figure) -> Cause {
+    let needs = match failure.words == ONE_REQUEST {
+        true => format!("{} were asked for in one piece", Bytes(needed.bytes)),
+        false => format!("The program needs {} at once", Bytes(needed.bytes)),
+    };
+    let title = format!("{needs}, and {} were free", Bytes(free.bytes));
+    if free.least() >= needed.most() {
+        return Cause::unknown(&title, "What is free may be in pieces.");
+    }
+    let title = format!("{title}; the text does not say who had the rest");
+    too_much(failure, Sure::Possible, title)
 }
 
 /// A TPU's memory for the work of one kernel was too small.

@@ -16,7 +16,6 @@ pub(crate) fn find(text: &[u8]) -> Option<Found> {
         find_profile(text),
         find_sglang(text),
         find_sglang_tokens(text),
-        find_sglang_slots(text),
     ]
     .into_iter()
     .flatten()
@@ -41,13 +40,29 @@ fn find_tokens(text: &[u8]) -> Option<Found> {
     Some(Found::up_to(&cursor, start, failure))
 }
 
-/// SGLang: `Not enough memory. Please try to increase --mem-fraction-static.`
+/// SGLang: `Not enough memory. Please try to increase --mem-fraction-static.`, and while it serves `alloc_req_slots runs out of
+/// memory. Please set a smaller number for --max-running-requests.`
 fn find_sglang(text: &[u8]) -> Option<Found> {
-    const HEAD: &str = "Notenoughmemory.Pleasetrytoincrease--mem-fraction-static";
-    let cursor = Cursor::behind(text, HEAD)?;
-    let mut failure = Failure::new(Api::Other, Form::SglangCache);
-    failure.words = "no memory is left for the KV cache".to_owned();
-    Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
+    [
+        (
+            "Notenoughmemory.Pleasetrytoincrease--mem-fraction-static",
+            Form::SglangCache,
+            "no memory is left for the KV cache",
+        ),
+        (
+            "alloc_req_slotsrunsoutofmemory.Please",
+            Form::SglangSlots,
+            "SGLang had too few slots for the requests of a batch",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(head, form, words)| {
+        let cursor = Cursor::behind(text, head)?;
+        let mut failure = Failure::new(Api::Other, form);
+        failure.words = words.to_owned();
+        Some(Found::up_to(&cursor, cursor.at - head.len(), failure))
+    })
+    .min_by_key(|found| found.start)
 }
 
 /// SGLang while it serves: `Decode out of memory. Try to lower your batch size. Try to allocate 168 tokens. Available tokens:
@@ -68,20 +83,9 @@ fn find_sglang_tokens(text: &[u8]) -> Option<Found> {
         if room < wanted {
             failure.form = Form::SglangPool;
         }
-        failure
-            .words
-            .push_str(&format!(", which counts {} free", Count(room)));
+        failure.words += &format!(": it counts {} free", Count(room));
     }
     Some(Found::up_to(&end, start, failure))
-}
-
-/// SGLang while it serves: `alloc_req_slots runs out of memory. Please set a smaller number for --max-running-requests.`
-fn find_sglang_slots(text: &[u8]) -> Option<Found> {
-    const HEAD: &str = "alloc_req_slotsrunsoutofmemory.Please";
-    let cursor = Cursor::behind(text, HEAD)?;
-    let mut failure = Failure::new(Api::Other, Form::SglangSlots);
-    failure.words = "SGLang had too few slots for the requests of a batch".to_owned();
-    Some(Found::up_to(&cursor, cursor.at - HEAD.len(), failure))
 }
 
 /// `Free memory on device cuda:0 (59.32/79.15 GiB) on startup is less than desired GPU memory utilization (0.9, 71.24 GiB).`

@@ -156,16 +156,30 @@ fn only_figures_are_called_figures() {
 /// What the text does not say is no more than possible.
 #[test]
 fn what_may_be_otherwise_is_possible() {
-    for text in [
+    let (possible, untold) = ("possible, not certain", "the text does not say");
+    for (text, how_sure) in [
         // The rest may have been held unused.
-        "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 5.00 GiB already allocated; 0 bytes free; 9.00 GiB \
-         reserved in total by PyTorch)\n",
-        "MPS backend out of memory (MPS allocated: 9.57 GiB, other allocations: 17.35 GiB, max allowed: 27.20 GiB). Tried to allocate 292.50 \
-         MiB on private pool.\n",
-        "ggml_cuda_host_malloc: failed to allocate 4096.00 MiB of pinned memory: out of memory\n",
-        "[ONNXRuntimeError] : 6 : bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 643840\n",
+        (
+            "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 5.00 GiB already allocated; 0 bytes free; 9.00 GiB \
+             reserved in total by PyTorch)\n",
+            possible,
+        ),
+        (
+            "MPS backend out of memory (MPS allocated: 9.57 GiB, other allocations: 17.35 GiB, max allowed: 27.20 GiB). Tried to allocate 292.50 \
+             MiB on private pool.\n",
+            untold,
+        ),
+        (
+            "ggml_cuda_host_malloc: failed to allocate 4096.00 MiB of pinned memory: out of memory\n",
+            possible,
+        ),
+        (
+            "[ONNXRuntimeError] : 6 : bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 643840\n",
+            untold,
+        ),
     ] {
         let (_, told) = first(text);
+        assert_eq!(told.main().how_sure(), how_sure, "{text}");
         assert_eq!(told.main().sure, Sure::Possible, "{text}");
         assert!(!told.main().is_said, "{text}");
     }

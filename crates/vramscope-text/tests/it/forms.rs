@@ -366,6 +366,11 @@ fn errors_of_tensorflow_jax_and_comfyui_are_read() {
              possible. There are 78.17M free.; (0x0x0_HBM0)\n",
             (TooMuchLive, Some(259 << 19), Some(81_967_185)),
         ),
+        // In pieces, perhaps.
+        (
+            "Error loading program: Attempting to allocate 1.25G. That was not possible. There are 2.50G free.; (0x0x0_HBM0)\n",
+            (Unknown, Some(5 << 28), Some(5 << 29)),
+        ),
         (
             "torch.OutOfMemoryError: Allocation on device \n\nGot an OOM, unloading all loaded models.\n",
             (Unknown, None, None),
@@ -413,7 +418,7 @@ fn errors_of_other_frameworks_are_read() {
             (Unknown, None, None),
         ),
         (
-            "Attempting to connect\nDecode out of memory. Try to lower your batch size.\nTry to allocate 168 tokens.\nAvailable tokens: 3200 (available_size=3200 + \
+            "Decode out of memory. Try to lower your batch size.\nTry to allocate 168 tokens.\nAvailable tokens: 3200 (available_size=3200 + \
              evictable_size=0)\n",
             (Unknown, None, None),
         ),
@@ -941,14 +946,22 @@ fn further_refusals_are_read() {
     ]);
 }
 
+/// llama.cpp names the buffer on two lines. The first is enough, also without its size.
 #[test]
 fn a_buffer_of_the_cpu_has_its_size() {
-    let text = "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 84940832\n\
-                ggml_gallocr_reserve_n: failed to allocate CPU buffer of size 84940800\n";
-    let reading = read(text.as_bytes());
-    let [record] = &reading.records[..] else {
-        panic!("{:?}", reading.records);
-    };
-    let requested = record.request().0.map(|figure| figure.bytes);
-    assert_eq!(requested, Some(84_940_832));
+    let line =
+        "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 84940832";
+    let next = "\nggml_gallocr_reserve_n: failed to allocate CPU buffer of size 84940800\n";
+    let cut = line.split_once(" of size").unwrap().0;
+    for (text, size) in [
+        (line.to_owned() + next, Some(84_940_832)),
+        (line.to_owned(), None),
+        (cut.to_owned(), None),
+    ] {
+        assert_eq!(
+            first(&text).unwrap(),
+            (Class::HostMemory, size, None, 1),
+            "{text}"
+        );
+    }
 }

@@ -233,7 +233,7 @@ impl Overview {
             .is_some_and(|it| it.replayed.is_some())
     }
 
-    /// The setting that may help where a request failed; with replays, the one that does.
+    /// The setting that may help where a request failed; after `conclude`, with what replays show of it.
     #[must_use]
     pub fn setting_for_failure(&self) -> Option<&SettingAdvice> {
         let findings = self.findings.iter();
